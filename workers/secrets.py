@@ -1,7 +1,7 @@
 """Secrets: a worker gives them to the commands that name them and hides them everywhere else."""
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from time import monotonic
@@ -11,6 +11,7 @@ from shared.domain.attempt_notes import AttemptNote, FoundStuck, RunnerEntered, 
 from shared.domain.errors import ReplanError
 from shared.domain.question import Question
 from shared.domain.secret import VARIABLE
+from shared.domain.spending import CapReached, Unpaid
 from shared.domain.workspace import WorkspaceRemarks
 from shared.secrets.expansion import variable
 from shared.secrets.masking import Masker
@@ -107,6 +108,13 @@ def mask_attempt(attempt: Attempt, masker: Masker) -> Attempt:
     )
 
 
+def mask_unpaid(unpaid: Unpaid | None, masker: Masker) -> Unpaid | None:
+    """What an agent could not pay, without secrets."""
+    if unpaid is None:
+        return None
+    return replace(unpaid, reached=mask_cap_reached(unpaid.reached, masker.text))
+
+
 def mask_question(question: Question | None, masker: Masker) -> Question | None:
     """A question without secrets."""
     if question is None:
@@ -115,6 +123,11 @@ def mask_question(question: Question | None, masker: Masker) -> Question | None:
         tuple(map(masker.text, texts)) for texts in (question.options, question.details)
     )
     return Question(masker.text(question.text), options, details)
+
+
+def mask_cap_reached(reached: CapReached, mask: Callable[[str], str]) -> CapReached:
+    """The same without secrets: the name of the model is what an agent has asked for."""
+    return replace(reached, model=mask(reached.model), reason=mask(reached.reason))
 
 
 def mask_note(note: AttemptNote, masker: Masker) -> AttemptNote:
@@ -142,6 +155,7 @@ def _mask_result(result: Ran, masker: Masker) -> Ran:
             steering=tuple(map(masker.text, result.steering)),
             question=mask_question(result.question, masker),
             workspace=_mask_remarks(result.workspace, masker),
+            unpaid=result.unpaid and mask_cap_reached(result.unpaid, masker.text),
             left_over=left_over,
         )
     return replace(result, left_over=left_over) if left_over else result

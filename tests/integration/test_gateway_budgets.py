@@ -123,3 +123,18 @@ def test_what_the_cache_has_is_known_for_each_model_and_after_a_restart(
             other = first.replace("r0-1-p1", "r0-2-p1")
             gateway.write(ended=False, key=other)
             assert question_cost(gateway, long, key=other) > whole
+
+
+def test_the_reason_of_a_refusal_holds_no_secret(database: Database) -> None:
+    """An agent chooses the name of the model that it asks for."""
+    with metered(database, [{"text": "x"}]) as gateway:
+        gateway.write(ended=False)
+        spending = LedgerSpending(database)
+        spending.allow(gateway.attempt.key, 1.0)
+        answer = gateway.ask(body={**CALL, "model": "hush"})
+        reached = spending.cap_reached(gateway.attempt.key)
+        (row,) = gateway.rows()
+    assert answer.status_code == 402
+    assert reached is not None
+    assert reached.model == row.model == "‹secret:X›"
+    assert "hush" not in f"{answer.text}{reached}{row}"

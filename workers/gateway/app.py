@@ -37,6 +37,9 @@ T = TypeVar("T")
 LARGEST_BODY: Final = 40_000_000
 """Bytes of a request: more than any provider accepts."""
 
+LONGEST_MODEL: Final = 200
+"""Characters of the name of a model, in a body as in a path."""
+
 _BODY_PATIENCE: Final = 120.0
 """Seconds that a request may take to arrive."""
 
@@ -171,8 +174,12 @@ class Gateway:
         body = _parse(raw, route)
         masker = self._masker()
         raw, body = mask_request(raw, body, masker)
-        if route.operation is Operation.GENERATE and not route.model_of(body):
+        model = route.model_of(body)
+        if route.operation is Operation.GENERATE and not model:
             raise Refusal(FaultKind.INVALID_REQUEST, "the request names no model")
+        if len(model) > LONGEST_MODEL:
+            reason = f"the name of the model is longer than {LONGEST_MODEL} characters"
+            raise Refusal(FaultKind.INVALID_REQUEST, reason)
         if route.protocol is RESPONSES and body.get("background"):
             reason = "the model gateway takes no background requests: nobody could count them"
             raise Refusal(FaultKind.INVALID_REQUEST, reason)

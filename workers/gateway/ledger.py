@@ -21,6 +21,7 @@ from workers.gateway.faults import FaultKind, Refusal
 from workers.gateway.protocols.content import Said, count_characters, new_turns
 from workers.gateway.upstream import ModelRequest
 from workers.llm.calls import CallRecord, Usage, estimate_tokens
+from workers.secrets import mask_cap_reached
 
 _NOTHING: Final[dict[str, Any]] = {"system": [], "turns": []}
 """What is kept of a question while it is under way, and where nothing is to be kept."""
@@ -81,8 +82,9 @@ class LedgerAccounts:
         try:
             number, begun = self._ledger.begin(require)
         except CapRefusal as error:
-            self._note_refusal(call, place, error.reached)
-            raise Refusal(FaultKind.SPENDING, error.reason) from error
+            reached = mask_cap_reached(error.reached, self._mask)
+            self._note_refusal(call, place, reached)
+            raise Refusal(FaultKind.SPENDING, reached.reason) from error
         with self._lock:
             self._begun[number] = begun
         return number
@@ -168,7 +170,7 @@ class LedgerAccounts:
             task_id = store.task_of_open_attempt(connection, place)
             if task_id is None:
                 return
-            row = replace(call, task_id=task_id, input_cost=Decimal(0))
+            row = replace(call, task_id=task_id, model=reached.model, input_cost=Decimal(0))
             ended = EndedCall(
                 input_tokens=0,
                 cache_read_tokens=0,

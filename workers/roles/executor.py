@@ -33,7 +33,14 @@ from workers.process.leases import Hold
 from workers.roles.approvals import PassApprovals
 from workers.roles.pass_means import Agents, PassMeans, PassParts, Place
 from workers.roles.signatures import Signatures
-from workers.secrets import Secrecy, mask_attempt, mask_note, mask_question, texts_of
+from workers.secrets import (
+    Secrecy,
+    mask_attempt,
+    mask_note,
+    mask_question,
+    mask_unpaid,
+    texts_of,
+)
 from workers.shells.door import PassJudge
 from workers.shells.ports import Connections, KnownClaims, PassRecord
 from workers.store import PassBrief, left_running, pass_brief, subtasks_of_run
@@ -88,7 +95,7 @@ class Executor:
             error_class=result.error_class,
             question=mask_question(result.question, masker),
             records=tuple(shown_record(record, masker) for record in result.records),
-            unpaid=result.unpaid,
+            unpaid=mask_unpaid(result.unpaid, masker),
         )
 
     def clean_up(self, hold: Hold) -> Fact:

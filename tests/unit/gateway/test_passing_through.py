@@ -202,6 +202,8 @@ def test_an_upstream_that_takes_a_request_and_stays_silent_is_not_asked_again() 
         ("POST", "/v1/messages", {"content": b"\xff\xfe"}, 400),
         ("POST", "/v1/messages", {"json": {"messages": "odd"}}, 400),
         ("POST", "/v1/chat/completions", {"json": {"model": 7}}, 400),
+        ("POST", "/v1/messages", {"json": {**ASKED, "model": "m" * 201}}, 400),
+        ("POST", "/v1/messages/count_tokens", {"json": {**ASKED, "model": "m" * 201}}, 400),
         ("POST", "/v1/responses", {"content": b"x", "headers": {"content-encoding": "zstd"}}, 400),
         ("POST", "/v1/responses", {"json": {"model": "m", "input": "", "background": True}}, 400),
         ("GET", "/v1/messages", {}, 405),
@@ -219,6 +221,11 @@ def test_bad_input_has_an_answer_in_the_form_of_the_protocol(
         assert answer.status_code == status
         assert answer.json()["error"]["message"]
         assert post(url).status_code == 200, "it goes on"
+
+
+def test_the_longest_name_of_a_model_is_passed_on() -> None:
+    with chain(ScriptedUpstream(parse_script([SAYS]))) as url:
+        assert post(url, body={**ASKED, "model": "m" * 200}).status_code == 200
 
 
 def status_of(url: str, method: str, path: str) -> int:

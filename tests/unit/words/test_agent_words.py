@@ -28,6 +28,7 @@ from shared.domain.config import Policy
 from shared.domain.host import LOCALHOST
 from shared.domain.plan import Author, PlanningRole, Step, Subtask, SubtaskKind
 from shared.domain.question import Question
+from shared.domain.spending import Cap, CapReached, Unpaid
 from shared.domain.target import Repository
 from shared.secrets.masking import Masker
 from shared.secrets.value import Secret
@@ -37,7 +38,7 @@ from workers.evidence.causes import failures
 from workers.evidence.hypotheses import hypotheses
 from workers.llm.evidence import evidence
 from workers.roles.escalation import agent_entry
-from workers.secrets import mask_attempt
+from workers.secrets import mask_attempt, mask_unpaid
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 WORK = AgentWork(
@@ -154,6 +155,22 @@ def test_secrets_are_masked_in_all_that_an_agent_says() -> None:
     masker = Masker([Secret("PW", "hunter2")])
     masked = mask_attempt(replace(_failed(), result=said), masker)
     assert "hunter2" not in repr(masked)
+
+
+def test_secrets_are_masked_in_what_an_agent_could_not_pay() -> None:
+    """An agent chooses the name of the model that it asks for."""
+    nothing = Decimal(0)
+    reached = CapReached(Cap.PRICE, nothing, nothing, nothing, "hunter2", "unknown: hunter2")
+    masker = Masker([Secret("PW", "hunter2")])
+    said = replace(RESULT, status=AgentStatus.ERROR, unpaid=reached)
+    masked = mask_attempt(replace(_failed(), result=said), masker)
+    assert "hunter2" not in repr(masked)
+    assert "unknown: " in repr(masked)
+    unpaid = mask_unpaid(Unpaid(1, reached), masker)
+    assert unpaid is not None
+    assert (unpaid.subtask, unpaid.reached.cap) == (1, Cap.PRICE)
+    assert "hunter2" not in repr(unpaid)
+    assert mask_unpaid(None, masker) is None
 
 
 def test_an_agent_without_a_check_is_warned_of() -> None:
