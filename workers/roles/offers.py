@@ -5,9 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from sqlalchemy import Connection
-
-from shared.contracts.agent_steps import settle
+from shared.contracts.agent_steps import Places, settle
 from shared.domain.agent import RunnerChoice
 from shared.domain.plan import Revision, Step, Subtask
 from shared.store import repositories, targets
@@ -58,28 +56,23 @@ def settle_subtasks(
     database: Database, step: Step, on: Iterable[str], subtasks: Iterable[Subtask]
 ) -> tuple[Subtask, ...]:
     """The subtasks of a step as agents can do them; raises Rejected (`agent_steps.settle`)."""
-    with database.begin() as connection:
-        return _settled(connection, step, on, subtasks)
+    (settled,) = settle_steps(database, [replace(step, subtasks=tuple(subtasks))], on)
+    return settled.subtasks
 
 
-def settle_steps(database: Database, steps: Sequence[Step], on: Sequence[str]) -> tuple[Step, ...]:
+def settle_steps(database: Database, steps: Sequence[Step], on: Iterable[str]) -> tuple[Step, ...]:
     """The same for the steps of a plan, in one transaction."""
     if not any(step.subtasks for step in steps):
         return tuple(steps)
+    names = tuple(on)
     with database.begin() as connection:
-        return tuple(
-            replace(step, subtasks=_settled(connection, step, on, step.subtasks))
-            if step.subtasks
-            else step
-            for step in steps
-        )
+        places = [targets.places_of(connection, s, names) if s.subtasks else {} for s in steps]
+    return tuple(map(_settled, steps, places))
 
 
-def _settled(
-    connection: Connection, step: Step, on: Iterable[str], subtasks: Iterable[Subtask]
-) -> tuple[Subtask, ...]:
-    places = targets.places_of(connection, step, on)
-    return tuple(map(partial(settle, places=places, where=f"step {step.ordinal}"), subtasks))
+def _settled(step: Step, places: Places) -> Step:
+    in_place = partial(settle, places=places, where=f"step {step.ordinal}")
+    return replace(step, subtasks=tuple(map(in_place, step.subtasks)))
 
 
 def is_repository(database: Database, name: str) -> bool:
