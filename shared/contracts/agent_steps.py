@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from shared.contracts.complaints import unknown
-from shared.domain.agent import NEEDS_COMMAND, RUNNERS, RunnerChoice
+from shared.domain.agent import HOLDS_TOOLS, NEEDS_COMMAND, RUNNERS, RunnerChoice
 from shared.domain.errors import Rejected
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Subtask, SubtaskKind
@@ -77,6 +77,7 @@ def _require_runners(what: str, repository: Repository, subtask: Subtask) -> Non
         )
     for choice in chain:
         _require_startable(what, choice)
+    _require_tools_held(what, subtask)
     refused = [choice.runner for choice in chain if not repository.allows(choice.runner)]
     if refused:
         raise Rejected(
@@ -96,3 +97,17 @@ def _require_startable(what: str, choice: RunnerChoice) -> None:
     else:
         return
     raise Rejected(f"{what} {reason}", stage="plan", next_step=NextStep.of("schema show", "plan"))
+
+
+def _require_tools_held(what: str, subtask: Subtask) -> None:
+    """Raise Rejected for a list of tools that a named runner cannot keep to."""
+    if subtask.agent is None or subtask.agent.allowed_tools is None:
+        return
+    unfit = [each.name for each in subtask.agent.chain if each.runner not in HOLDS_TOOLS]
+    if unfit:
+        raise Rejected(
+            f"{what} has `allowed_tools`, which the runner {unfit[0]!r} cannot keep to; runners "
+            f"that can: {', '.join(HOLDS_TOOLS)}",
+            stage="plan",
+            next_step=NextStep.of("schema show", "plan"),
+        )

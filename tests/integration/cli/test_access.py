@@ -276,9 +276,10 @@ def test_every_verb_that_changes_something_is_recorded(working: Cli, tmp_path: P
 
     entries = working.json("audit", "list")["details"]["entries"]
     changing = {verb for verb, its in VERBS.items() if its.changes}
-    # What only a lost command asks for has its own test; approvals, fixes, repositories, bundles
-    # and what asks a model have theirs (`test_a_bundle_waits_until_a_person_has_sent_it`).
-    elsewhere = {"intervention.answer", "bundle.send", "plan.replay"}
+    # What only a lost command asks for has its own test; approvals, fixes, repositories, bundles,
+    # budgets of agents (`test_unpaid.py`) and what asks a model have theirs
+    # (`test_a_bundle_waits_until_a_person_has_sent_it`).
+    elsewhere = {"intervention.answer", "bundle.send", "plan.replay", "step.raise"}
     elsewhere |= APPROVALS | FIXES | REPOSITORIES
     assert {e["verb"] for e in entries} == changing - elsewhere
     assert {e["actor"] for e in entries} == {account().name}

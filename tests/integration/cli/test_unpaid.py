@@ -57,6 +57,8 @@ def test_a_raised_budget_is_a_row_and_the_next_pass_begins(
     assert "does not wait for a cost budget" in again["reason"]
     (errors,) = coordinated.rows("SELECT errors FROM run_steps")
     assert errors == (2,)
+    entries = coordinated.json("audit", "list")["details"]["entries"]
+    assert "step.raise" in {entry["verb"] for entry in entries}
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,14 @@ def with_runner(*choices: RunnerChoice) -> Subtask:
     return replace(MEND, agent=AgentWork(runners=choices))
 
 
+def only_with_tools(runner: str) -> Subtask:
+    return replace(MEND, agent=AgentWork(runner=runner, allowed_tools=("Edit",)))
+
+
+def test_a_list_of_tools_is_for_a_runner_that_keeps_to_it() -> None:
+    assert settle(only_with_tools("claude-code"), {"app": APP}).agent is not None
+
+
 def test_an_agent_without_a_check_gets_that_of_its_repository() -> None:
     assert settle(MEND, {"app": APP}).check == "npm test"
     own = replace(MEND, check="make check")
@@ -58,6 +66,7 @@ def test_the_guard_reads_a_check_of_several_as_what_it_is() -> None:
         (with_runner(RunnerChoice("codex", 1)), {"site": SITE}, "allows claude-code"),
         (with_runner(RunnerChoice("codx", 1)), {"app": APP}, "did you mean 'codex'"),
         (with_runner(RunnerChoice("acp", 1)), {"app": APP}, "without the `command`"),
+        (only_with_tools("codex"), {"app": APP}, "the runner 'codex' cannot keep to"),
         (MEND, {"app": replace(APP, runners=("acp",))}, "names no runner, and those that"),
     ],
 )
