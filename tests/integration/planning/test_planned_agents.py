@@ -49,6 +49,8 @@ from workers.roles.offers import settle_steps
 
 IN_A_REPOSITORY = replace(DETAIL_REQUEST, agents=IN_APP)
 
+FREE = replace(MEND, agent=replace(WORK, allowed_tools=None))
+
 
 def work(*runners: str, **changes: Any) -> dict[str, Any]:
     """The work of an agent as a model gives it."""
@@ -169,8 +171,7 @@ def test_a_revision_may_change_split_or_replace_the_work_of_agents(
 ) -> None:
     """S4.54, X11. Of commands it is told that a person is asked before what they wrote is run."""
     planners.model.will(*[Says(revision_answer(*revised))] * 2)
-    free = replace(MEND, agent=replace(WORK, allowed_tools=None))
-    request = revise_request(subtasks=(free,), earlier=(Revision(1, 0, AUTHOR, (free,)),))
+    request = revise_request(subtasks=(FREE,), earlier=(Revision(1, 0, AUTHOR, (FREE,)),))
     draft = planners.backend().revise(request)
     assert [s.key for s in draft.subtasks] == [each["id"] for each in revised]
     asked = planners.model.asked[0]
@@ -269,7 +270,7 @@ def test_many_repositories_and_steps_cost_one_query_and_one_transaction(
         assert len(sent) == 1
     event.listen(database.engine, "begin", begun.append)
     bare = tuple(Step(n, f"s{n}", "T", "", AUTHOR, repository="a") for n in (1, 2))
-    steps = tuple(replace(step, subtasks=(replace(MEND, check=None),)) for step in bare)
+    steps = tuple(replace(step, subtasks=(replace(FREE, check=None),)) for step in bare)
     settled = settle_steps(database, (*steps, *bare), ["localhost"])
     assert [[s.check for s in step.subtasks] for step in settled] == [["true"], ["true"], [], []]
     assert len(begun) == 1
@@ -285,16 +286,16 @@ REVISED = text("""
 
 def test_a_changed_plan_knows_what_it_replaces_in_a_repository(installation: Installation) -> None:
     """The newest list first: of the steps that are replaced, and of those that will be."""
-    database, newer = installation.database, replace(MEND, title="Revised")
+    database, newer = installation.database, replace(FREE, title="Revised")
     with database.begin() as connection:
         repositories.save(connection, Repository("app", "localhost", "/srv/app"))
-    step = Step(1, "mend", "Mend it", "", AUTHOR, subtasks=(MEND,), repository="app")
+    step = Step(1, "mend", "Mend it", "", AUTHOR, subtasks=(FREE,), repository="app")
     submit(database, Submission("do it", ("localhost",), Policy(), plan=Plan((step,))))
     Coordinator(SqlLedger(database)).drain()
     with database.begin() as connection:
         (run,) = connection.execute(text("SELECT id FROM runs")).scalars()
         connection.execute(REVISED, {"subtasks": json.dumps([to_json(newer)])})
-        both = (newer, MEND)
+        both = (newer, FREE)
         assert replaced_subtasks(connection, run, "app", [1]) == both
         assert replaced_subtasks(connection, run, "localhost", [1]) == ()
         assert replaced_subtasks(connection, run, "app", []) == ()
