@@ -1,14 +1,8 @@
 """Money of agents: it is used up, a person raises it, and the work goes on."""
 
 import re
-import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from uuid import uuid4
-
-import pytest
 
 from tests.fakes.gateway import NotingUpstream
 from tests.services.ring import Ring, eventually
@@ -20,21 +14,7 @@ from workers.gateway.scripted import ScriptedUpstream
 from workers.gateway.serving import serving
 from workers.llm.prices import Prices
 
-GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.com")
 KEY = "k" * 64
-PLACES = Path("~/.replan/workspaces").expanduser()
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Iterator[Path]:
-    """A repository with one commit; its name is its own, for its workspaces outlive the test."""
-    folder = tmp_path / f"project-{uuid4().hex[:8]}"
-    folder.mkdir()
-    (folder / "app.txt").write_text("old\n")
-    for command in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "first")):
-        subprocess.run([*GIT, *command], cwd=folder, check=True)
-    yield folder
-    shutil.rmtree(PLACES / folder.name, ignore_errors=True)
 
 
 SPENDS = """#!{python}

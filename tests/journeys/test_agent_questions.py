@@ -2,20 +2,15 @@
 
 import json
 import os
-import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
+from tests.journeys.conftest import PLACES
 from tests.services.agent_programs import program_for_tests
 from tests.services.ring import Ring, eventually
-
-GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.com")
-PLACES = Path("~/.replan/workspaces").expanduser()
 
 
 def asks(question: str, *options: str) -> list[dict[str, Any]]:
@@ -36,18 +31,6 @@ TURNS: list[list[dict[str, Any]]] = [
     [{"tool": "Bash", "input": {"command": "echo newest >app.txt; echo $REPLAN_ATTEMPT >key"}}],
     [{"tool": "StructuredOutput", "input": DONE}],
 ]
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Iterator[Path]:
-    """A repository with one commit; its name is its own, for its workspaces outlive the test."""
-    folder = tmp_path / f"project-{uuid4().hex[:8]}"
-    folder.mkdir()
-    (folder / "app.txt").write_text("old\n")
-    for command in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "first")):
-        subprocess.run([*GIT, *command], cwd=folder, check=True)
-    yield folder
-    shutil.rmtree(PLACES / folder.name, ignore_errors=True)
 
 
 @pytest.mark.timeout(240)

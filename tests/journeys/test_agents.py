@@ -1,34 +1,15 @@
 """A step of an agent, from a plan file to what it changed in a repository."""
 
 import json
-import shutil
-import subprocess
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 import yaml
 
 from tests.services.agent_programs import program_for_tests
 from tests.services.ring import Ring, eventually
-
-GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.com")
-PLACES = Path("~/.replan/workspaces").expanduser()
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Iterator[Path]:
-    """A repository with one commit; its name is its own, for its workspaces outlive the test."""
-    folder = tmp_path / f"project-{uuid4().hex[:8]}"
-    folder.mkdir()
-    (folder / "app.txt").write_text("old\n")
-    for command in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "first")):
-        subprocess.run([*GIT, *command], cwd=folder, check=True)
-    yield folder
-    shutil.rmtree(PLACES / folder.name, ignore_errors=True)
 
 
 def test_a_killed_executor_s_agent_goes_on_and_its_work_is_proved(

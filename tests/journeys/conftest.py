@@ -1,0 +1,24 @@
+"""What the journeys of agents have in common."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+GIT = ("git", "-c", "user.name=t", "-c", "user.email=t@example.com")
+PLACES = Path("~/.replan/workspaces").expanduser()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Path]:
+    """A repository with one commit; its name is its own, for its workspaces outlive the test."""
+    folder = tmp_path / f"project-{uuid4().hex[:8]}"
+    folder.mkdir()
+    (folder / "app.txt").write_text("old\n")
+    for command in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "first")):
+        subprocess.run([*GIT, *command], cwd=folder, check=True)
+    yield folder
+    shutil.rmtree(PLACES / folder.name, ignore_errors=True)
