@@ -1,5 +1,6 @@
 """What the journeys of agents have in common."""
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -22,3 +23,17 @@ def project(tmp_path: Path) -> Iterator[Path]:
         subprocess.run([*GIT, *command], cwd=folder, check=True)
     yield folder
     shutil.rmtree(PLACES / folder.name, ignore_errors=True)
+
+
+def processes_of(token: str) -> list[str]:
+    """The processes of a run's attempts that there are on this machine."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            variables = each.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        named = (line for line in variables if line.startswith(b"REPLAN_ATTEMPT="))
+        if any(os.fsencode(token) in name for name in named):
+            found.append(each.parent.name)
+    return found

@@ -1,14 +1,13 @@
 """The real Claude Code asks what only a person knows, and goes on once it is told."""
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.journeys.conftest import PLACES
+from tests.journeys.conftest import PLACES, processes_of
 from tests.services.agent_programs import program_for_tests
 from tests.services.ring import Ring, eventually
 
@@ -110,20 +109,6 @@ def told(ring: Ring, key: str) -> str:
         "SELECT question::text FROM model_calls WHERE attempt_key = :key ORDER BY id", key=key
     )
     return "\n".join(row.question for row in rows).replace("\\", "")
-
-
-def processes_of(token: str) -> list[str]:
-    """The processes of a run's attempts that there are on this machine."""
-    found = []
-    for each in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            variables = each.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        named = (line for line in variables if line.startswith(b"REPLAN_ATTEMPT="))
-        if any(os.fsencode(token) in name for name in named):
-            found.append(each.parent.name)
-    return found
 
 
 def let_an_hour_pass(ring: Ring) -> None:
