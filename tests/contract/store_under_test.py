@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from sqlalchemy import func, insert, select, text, update
 
 from orchestrator import waiting_jobs
+from orchestrator.coordinator import Coordinator
 from orchestrator.core.state import RunState, TaskState
 from orchestrator.ports import Ledger
 from orchestrator.rows import run_state, task_state
@@ -33,6 +34,8 @@ from shared.store.tables import (
 )
 from shared.wire import to_json
 from tests.fakes.memory_store import MemoryStore
+from tests.journeys.plans import plan as plan_of
+from tests.journeys.plans import step
 
 LEASE = 30.0
 
@@ -275,3 +278,13 @@ class SqlUnderTest:
             .order_by(RunStepRow.step)
         )
         return list(found)
+
+
+def claim_pass(database: Database, command: str) -> Job:
+    """A pass in hand, over a step with that one command."""
+    store = SqlUnderTest(database)
+    store.submit(("web1",), Policy(), plan_of(step([command])))
+    Coordinator(store.ledger).drain()
+    claimed = store.claim(store.waiting()[0])
+    assert claimed is not None
+    return claimed

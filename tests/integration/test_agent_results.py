@@ -25,7 +25,7 @@ from shared.store import attempts, model_calls
 from shared.store.attempts import AttemptWrite
 from shared.store.database import Database
 from shared.store.model_calls import BegunCall, EndedCall
-from tests.contract.store_under_test import SqlUnderTest
+from tests.contract.store_under_test import SqlUnderTest, claim_pass
 from tests.journeys.plans import plan, step
 
 NOW = datetime.now(UTC)
@@ -77,12 +77,7 @@ REMARKS = WorkspaceRemarks(
 @pytest.fixture
 def job(database: Database) -> Job:
     """The pass of a step that agents carry out."""
-    store = SqlUnderTest(database)
-    store.submit(("web1",), Policy(), plan(step(["mend it"])))
-    Coordinator(store.ledger).drain()
-    job = store.claim(store.waiting()[0])
-    assert job is not None
-    return job
+    return claim_pass(database, "mend it")
 
 
 def recorded(database: Database, job: Job, *made: Attempt) -> None:

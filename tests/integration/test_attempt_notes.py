@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import text
 
-from orchestrator.coordinator import Coordinator
 from orchestrator.views.attempts import attempt_view
 from orchestrator.views.entries import Noted, Unreadable
 from orchestrator.views.timeline import BEGINNING, Cursor, read_timeline
@@ -23,14 +22,12 @@ from shared.domain.attempt_notes import (
     TaskValidated,
 )
 from shared.domain.compliance import ProtocolRule, Severity, Violation
-from shared.domain.config import Policy
 from shared.domain.ids import Ref
 from shared.domain.jobs import Job
 from shared.store import attempt_notes
 from shared.store.attempt_notes import NoteWrite
 from shared.store.database import Database
-from tests.contract.store_under_test import SqlUnderTest
-from tests.journeys.plans import plan, step
+from tests.contract.store_under_test import claim_pass
 from workers.process.journal import Journal
 
 NOW = datetime.now(UTC) - timedelta(hours=1)
@@ -47,12 +44,7 @@ JUDGED = TaskValidated(
 @pytest.fixture
 def job(database: Database) -> Job:
     """A pass in hand."""
-    store = SqlUnderTest(database)
-    store.submit(("web1",), Policy(), plan(step(["true"])))
-    Coordinator(store.ledger).drain()
-    claimed = store.claim(store.waiting()[0])
-    assert claimed is not None
-    return claimed
+    return claim_pass(database, "true")
 
 
 @contextmanager

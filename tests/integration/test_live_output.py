@@ -13,7 +13,6 @@ from orchestrator.words.kinds import MessageKind
 from orchestrator.words.messages import messages_of
 from shared.domain.attempt import Attempt, Outcome
 from shared.domain.budget import Ending
-from shared.domain.config import Policy
 from shared.domain.errors import Defect
 from shared.domain.facts import PassFinished, PassStarted
 from shared.domain.ids import Ref
@@ -21,8 +20,7 @@ from shared.domain.jobs import Job
 from shared.store import attempts, inbox, jobs
 from shared.store.attempts import AttemptWrite, OutputWrite
 from shared.store.database import Database
-from tests.contract.store_under_test import SqlUnderTest
-from tests.journeys.plans import plan, step
+from tests.contract.store_under_test import SqlUnderTest, claim_pass
 from tests.services.ring import eventually
 from workers.process.journal import Journal
 
@@ -33,12 +31,7 @@ ATTEMPT = Attempt("R1-1-r0-1-p1-t0", 1, 1, 0, 1, 1, 0, 1, "true", Outcome.OK, NO
 @pytest.fixture
 def job(database: Database) -> Job:
     """A pass in hand."""
-    store = SqlUnderTest(database)
-    store.submit(("web1",), Policy(), plan(step(["true"])))
-    Coordinator(store.ledger).drain()
-    claimed = store.claim(store.waiting()[0])
-    assert claimed is not None
-    return claimed
+    return claim_pass(database, "true")
 
 
 def write(database: Database, job: Job, *, ended: bool) -> None:
