@@ -28,8 +28,7 @@ def end_silent_holders(database: Database) -> int:
     """End our sessions that others wait for, and whose clients have been silent for too long.
 
     That is as long as the server lets a transaction be idle. Sessions of other programs stay, as
-    that of a backup. Returns how many there were. Raises
-    Transient.
+    that of a backup. Returns how many there were. Raises Transient.
     """
     with database.autocommit() as connection:
         return int(connection.execute(_END, {"after": database.longest_pause}).scalar_one())

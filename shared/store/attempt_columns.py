@@ -15,7 +15,7 @@ def result_columns(result: Ran | None, blobs: dict[str, bytes]) -> dict[str, Any
     if result is None:
         return {**_NO_OUTPUT, "left_over": []}
     if isinstance(result, AgentResult):
-        body = to_json(replace(result, summary=_clean(result.summary), output=None))
+        body = to_json(replace(result, output=None))
         kept = {} if result.output is None else _output(result.output, blobs)
         return {**_NO_OUTPUT, **_ending(result), "body": body, **kept}
     return {

@@ -54,15 +54,17 @@ def cached_tokens(connection: Connection, place: AttemptPlace, model: str) -> in
 
     `place` is that of one of its attempts: a later one goes on with the session of an earlier one.
     """
-    asked = {
-        "run_id": place.run,
-        "step": place.step,
-        "revision": place.revision,
-        "subtask": place.subtask,
-        "key": place.key,
-        "model": model,
-    }
+    asked = {**parameters_of(place), "model": model}
     return int(connection.execute(_CACHED, asked).scalar_one())
+
+
+def parameters_of(place: AttemptPlace | None) -> dict[str, object]:
+    """The place of an attempt as parameters of a query; all are empty for None."""
+    names = (*_PLACE, "key")
+    if place is None:
+        return dict.fromkeys(names)
+    at = (place.run, place.step, place.revision, place.subtask, place.key)
+    return dict(zip(names, at, strict=True))
 
 
 def _write(

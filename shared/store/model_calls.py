@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Label, func, insert, literal_column, select, 
 
 from shared.domain.ids import AttemptPlace
 from shared.domain.spending import AGENT, SPENDING
+from shared.store.budgets import parameters_of
 from shared.store.tables import JobRow, ModelCallRow, TaskRow
 
 _BUDGET = text("""
@@ -224,15 +225,7 @@ def spent(connection: Connection, task_id: int, place: AttemptPlace | None = Non
 
     `place` is that of the attempt of an agent.
     """
-    asked = {
-        "task_id": task_id,
-        "run_id": None if place is None else place.run,
-        "step": None if place is None else place.step,
-        "revision": None if place is None else place.revision,
-        "subtask": None if place is None else place.subtask,
-        "key": None if place is None else place.key,
-    }
-    row = connection.execute(_BUDGET, asked).one()
+    row = connection.execute(_BUDGET, {"task_id": task_id, **parameters_of(place)}).one()
     return Spent(row.cap, row.spent, row.today, row.budget, row.subtask)
 
 
