@@ -58,6 +58,10 @@ class Policy:
     retry_jitter: float = 0.25
     look_rounds: int = 2
     detail_steps: str = "at_once"
+    deliver: bool = False
+    max_delivery_attempts: int = 3
+    checkpoint: str = "at_end"
+    accept_at_once: int = 4
 
     def __post_init__(self) -> None:
         """Read `fix_memory` as settings and older versions wrote it."""
@@ -78,6 +82,8 @@ LIMITS: dict[str, tuple[float, float]] = {
     "agent_cost_budget": (0, 100_000),
     "retry_jitter": (0, 1),
     "look_rounds": (0, 10),
+    "max_delivery_attempts": (1, 100),
+    "accept_at_once": (1, 100),
 }
 """Smallest and largest value of each numeric key, both allowed."""
 
@@ -113,6 +119,9 @@ FIXED, BY_CLASS, MODEL = RETRY_STRATEGIES = ("fixed", "by_class", "model")
 AT_ONCE, IN_TURN = DETAIL_STEPS = ("at_once", "in_turn")
 """When steps get their subtasks: all of them before anything runs, or each when what it needs is
 done, on each target by itself."""
+
+AT_END, BY_HAND = CHECKPOINTS = ("at_end", "by_hand")
+"""When what was accepted is published: once nothing more is at work, or when a person says so."""
 
 
 def details_in_turn(policy: Policy) -> bool:

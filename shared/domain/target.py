@@ -5,10 +5,42 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from shared.domain.agent import STARTABLE
+from shared.domain.delivery import Trust
 from shared.domain.host import Host
 
 _PLAIN = re.compile(r"[^;&|#(){}<>`$\\\n]+")
 """A command of words alone."""
+
+
+class ForgeKind(StrEnum):
+    """The forges where a request to merge can be opened."""
+
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    GITEA = "gitea"
+
+
+@dataclass(frozen=True, slots=True)
+class Forge:
+    """Where a request to merge is opened: a `project` (`owner/name`) of a forge.
+
+    `api` is the address of its HTTP interface, `token` names the secret with which it is asked,
+    `into` is the branch that the request is to be merged into.
+    """
+
+    kind: ForgeKind
+    api: str
+    project: str
+    into: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrustRule:
+    """Who may accept a change of the files that a pattern (as in `.gitignore`) names."""
+
+    pattern: str
+    trust: Trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +53,11 @@ class Repository:
     every workspace. `runners` lists the agents that may work here, None for any. `copied` holds
     patterns of ignored files that a workspace needs (`.env.test`); no other ignored file gets
     there. `labels` are a person's words.
+
+    `trust` says who may accept a delivery, by the files that it changes; what no rule is about is
+    accepted by checks alone. No delivery may change `forbidden_paths`. `reviewers` are the agents
+    that review, in the order of preference. What is accepted is published to `remote`, a path or a
+    URL, None for the source, and as a request to merge where a `forge` is named.
     """
 
     name: str
@@ -34,6 +71,11 @@ class Repository:
     runners: tuple[str, ...] | None = None
     copied: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    trust: tuple[TrustRule, ...] = ()
+    forbidden_paths: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()
+    remote: str | None = None
+    forge: Forge | None = None
 
     @property
     def source(self) -> str:

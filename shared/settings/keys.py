@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 from shared.domain.config import (
     AUTONOMIES,
     BACKENDS,
+    CHECKPOINTS,
     DETAIL_STEPS,
     LIMITS,
     MODEL_PROVIDERS,
@@ -132,6 +133,7 @@ _CHOICES = {
     "retry_strategy": RETRY_STRATEGIES,
     "fix_memory": tuple(FixMemory),
     "detail_steps": DETAIL_STEPS,
+    "checkpoint": CHECKPOINTS,
     "log_level": LOG_LEVELS,
     "model_provider": MODEL_PROVIDERS,
     "gateway_keeps": tuple(GatewayKeeps),
@@ -261,6 +263,10 @@ _ABOUT = {
     "retry_strategy": "what decides on another try: a fixed count, by_class of error, or the model",
     "look_rounds": "times that a planner may look at hosts before it answers; 0: never",
     "detail_steps": "when steps get commands: at_once, or in_turn, when what they need is done",
+    "deliver": "whether work in a repository ends as deliveries, which are accepted and published",
+    "max_delivery_attempts": "rejected deliveries of a step after which its planner is asked",
+    "checkpoint": "when accepted work is published: at_end of the task, or by_hand",
+    "accept_at_once": "deliveries of a session that are checked at the same time",
     "retry_jitter": "share of each waiting time by which it is shortened at random",
 }
 

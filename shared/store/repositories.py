@@ -7,10 +7,11 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from shared.domain.errors import Rejected
 from shared.domain.next_step import Blank, NextStep
-from shared.domain.target import Repository
+from shared.domain.target import Forge, Repository, TrustRule
 from shared.domain.task import ENDED_RUN
 from shared.store import hosts
 from shared.store.repository_tables import RepositoryRow
+from shared.wire import from_json, to_json
 
 _FIELDS = (
     "name",
@@ -24,8 +25,13 @@ _FIELDS = (
     "runners",
     "copied",
     "labels",
+    "trust",
+    "forbidden_paths",
+    "reviewers",
+    "remote",
+    "forge",
 )
-_LISTS = ("checks", "copied", "labels")
+_LISTS = ("checks", "copied", "labels", "forbidden_paths", "reviewers")
 
 _ENDED = ", ".join(f"'{phase}'" for phase in sorted(ENDED_RUN))
 _USED = text("""
@@ -55,6 +61,8 @@ def save(connection: Connection, repository: Repository, *, replace: bool = Fals
     values = {name: getattr(repository, name) for name in _FIELDS}
     values |= {name: list(values[name]) for name in _LISTS}
     values["runners"] = None if repository.runners is None else list(repository.runners)
+    values["trust"] = [to_json(rule) for rule in repository.trust]
+    values["forge"] = None if repository.forge is None else to_json(repository.forge)
     statement = upsert(RepositoryRow).values(values)
     connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=values))
 
@@ -130,4 +138,6 @@ def from_row(row: Any) -> Repository:
     values = {name: getattr(row, name) for name in _FIELDS}
     values |= {name: tuple(values[name]) for name in _LISTS}
     values["runners"] = None if row.runners is None else tuple(row.runners)
+    values["trust"] = tuple(from_json(TrustRule, rule) for rule in row.trust)
+    values["forge"] = None if row.forge is None else from_json(Forge, row.forge)
     return Repository(**values)

@@ -28,6 +28,11 @@ class RepositoryRow(Row):
     checks: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     runners: Mapped[list[Any] | None] = mapped_column(JSONB(none_as_null=True))
     copied: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
+    trust: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
+    forbidden_paths: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
+    reviewers: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
+    remote: Mapped[str | None]
+    forge: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     labels: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     created_at: Mapped[datetime] = now()
 

@@ -10,6 +10,13 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from shared.store.access_tables import AuditHeadRow, AuditRow, TokenRow
 from shared.store.call_tables import ModelCallRow
+from shared.store.delivery_tables import (
+    CheckpointRow,
+    CheckRunRow,
+    DeliveryRow,
+    ProjectRow,
+    ReviewRow,
+)
 from shared.store.fix_tables import FixProofRow, FixRow, FixUseRow
 from shared.store.intervention_tables import (
     ApprovalRow,
@@ -31,6 +38,9 @@ __all__ = [
     "AuditRow",
     "BlobRow",
     "BundleRow",
+    "CheckRunRow",
+    "CheckpointRow",
+    "DeliveryRow",
     "EventRow",
     "FixProofRow",
     "FixRow",
@@ -42,7 +52,9 @@ __all__ = [
     "LookRoundRow",
     "ModelCallRow",
     "OutputRow",
+    "ProjectRow",
     "RepositoryRow",
+    "ReviewRow",
     "RevisionRow",
     "Row",
     "RunRow",
@@ -128,6 +140,9 @@ class RunRow(Row):
     Hosts keep their records of the run under `token`, which no other run has, in this database or
     in another one that works on the same hosts. `added` holds the steps that it has in addition to
     its task's plan, `detailed` by number the subtasks of steps that were bare, with their author.
+
+    A session is a run that delivers: `head` is its newest commit, empty before the first of its
+    `accepted` deliveries. While it is `held_open`, a person may add steps to it.
     """
 
     __tablename__ = "runs"
@@ -140,6 +155,11 @@ class RunRow(Row):
     reason: Mapped[str] = mapped_column(server_default="")
     added: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     detailed: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'::jsonb"))
+    head: Mapped[str | None]
+    accepted: Mapped[int] = mapped_column(server_default=text("0"))
+    checkpoint: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'::jsonb"))
+    held_open: Mapped[bool] = mapped_column(server_default=text("false"))
+    paused: Mapped[bool] = mapped_column(server_default=text("false"))
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
 
@@ -147,7 +167,11 @@ class RunRow(Row):
 
 
 class RunStepRow(Row):
-    """A step in a run: its phase and the counters of the error budget."""
+    """A step in a run: its phase and the counters of the error budget.
+
+    `acceptance` says how far its delivery has come, `rejections` counts those of this revision, and
+    `accepted_as` is the number of the one that was accepted, 0 for none.
+    """
 
     __tablename__ = "run_steps"
 
@@ -177,6 +201,9 @@ class RunStepRow(Row):
     looks: Mapped[int] = mapped_column(server_default=text("0"))
     looking: Mapped[bool] = mapped_column(server_default=text("false"))
     bare: Mapped[bool] = mapped_column(server_default=text("false"))
+    acceptance: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
+    rejections: Mapped[int] = mapped_column(server_default=text("0"))
+    accepted_as: Mapped[int] = mapped_column(server_default=text("0"))
     reason: Mapped[str]
     changed_at: Mapped[datetime] = now()
 

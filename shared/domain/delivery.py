@@ -1,0 +1,116 @@
+"""A delivery: what a pass published, and what becomes of it until it is on the remote."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class DeliveryStatus(StrEnum):
+    """Where a delivery stands; recorded, never inferred (S2.28)."""
+
+    PUBLISHED = "published"
+    ACCEPTED = "accepted"  # it is on the head of its session
+    REJECTED = "rejected"
+    WITHDRAWN = "withdrawn"  # its step was revised, cancelled or given up before
+    CHECKPOINTED = "checkpointed"  # it is on the remote, and was verified there
+
+
+class Rejection(StrEnum):
+    """Why a delivery was rejected, or could not be published."""
+
+    GATE = "gate"
+    CONFLICT = "conflict"  # it cannot be merged with the head of its session
+    CHECK = "check"  # a check was red on the merged tree
+    REVIEWER = "reviewer"
+    PERSON = "person"
+
+
+class Trust(StrEnum):
+    """Who may accept a delivery; each one includes those before it."""
+
+    CHECKS = "checks"
+    REVIEW = "review"  # checks, and a reviewer that did not write it
+    PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What a pass published; `delivery` is the SHA-256 of its bundle, in hexadecimal.
+
+    `reviewed` says that a reviewer must approve it, `allowed` that a person must; `why` says to
+    that person what there is to see.
+    """
+
+    delivery: str
+    reviewed: bool = False
+    allowed: bool = False
+    why: str = ""
+
+
+class Stage(StrEnum):
+    """How far a delivery has come that is neither accepted nor rejected."""
+
+    JUDGING = "judging"  # merged with the head and checked, for those who look at it next
+    REVIEWING = "reviewing"
+    ALLOWING = "allowing"  # a person looks at it
+    QUEUED = "queued"  # accepted as soon as those before it are, and it is green behind them
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What came of merging a delivery with the line behind which it stands, and of the checks.
+
+    `commit` and `tree` are those of the merge, None where there is none. `rejection` says why it
+    cannot be accepted, None if it can.
+    """
+
+    commit: str | None
+    tree: str | None
+    rejection: Rejection | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """A delivery on its way to the head of its session.
+
+    It is judged behind `head`, None for where its session began, and the deliveries `ahead`, in
+    their order. `turn` counts its judgements: one of an earlier turn was of another line. `place`
+    orders the queue, 0 while it is not in it. `judgement` is that of the present turn.
+    """
+
+    published: Published
+    stage: Stage
+    turn: int = 1
+    head: str | None = None
+    ahead: tuple[str, ...] = ()
+    place: int = 0
+    judgement: Judgement | None = None
+
+
+class CheckpointPhase(StrEnum):
+    """Where the checkpoint of a session stands."""
+
+    IDLE = "idle"
+    UNDER_WAY = "under_way"
+    WAITING = "waiting"  # a person has to do something first
+
+
+class CheckpointEnding(StrEnum):
+    """How a checkpoint ended (S2.8): it is complete, or it was refused and changed nothing more."""
+
+    COMPLETE = "complete"
+    DIVERGED = "diverged"  # the remote has commits that the session does not have (S2.51)
+    REFUSED = "refused"  # the remote did not take it
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The newest checkpoint of a session; `number` counts them, `postponed` its postponements.
+
+    `wanted` says that another one is to follow: more was accepted, or a person asked.
+    """
+
+    number: int = 0
+    phase: CheckpointPhase = CheckpointPhase.IDLE
+    postponed: int = 0
+    wanted: bool = False
