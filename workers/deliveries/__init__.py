@@ -1,0 +1,1 @@
+"""Deliveries on the host of their repository: made, judged, merged and published."""
