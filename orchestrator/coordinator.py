@@ -27,6 +27,7 @@ from orchestrator.core.decisions import (
     SetBudget,
     SettleAttempt,
     SettleClaims,
+    SettleDelivery,
     StartRuns,
     TellPolicy,
 )
@@ -145,6 +146,7 @@ def _fact_for_runs(decision: Decision) -> RunFact | None:
             | CloseInterventions()
             | SettleAttempt()
             | SettleClaims()
+            | SettleDelivery()
             | SetBudget()
             | CloseAttempt()
             | FreeJob()

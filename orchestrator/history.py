@@ -28,7 +28,10 @@ _SHOWN = 60
 
 _CHOSEN = text("SELECT id FROM tasks ORDER BY (ended_at IS NULL) DESC, id DESC LIMIT :most")
 _TASKS = text("SELECT * FROM tasks WHERE id = ANY(:ids) ORDER BY id")
-_RUNS = text("SELECT * FROM runs WHERE task_id = ANY(:ids) ORDER BY id")
+_RUNS = text("""
+    SELECT *, phase AS run_phase, reason AS run_reason FROM runs
+    WHERE task_id = ANY(:ids) ORDER BY id
+""")
 _STEPS = text("""
     SELECT run_steps.* FROM run_steps JOIN runs ON runs.id = run_steps.run_id
     WHERE runs.task_id = ANY(:ids) ORDER BY run_id, step
@@ -129,13 +132,7 @@ def _read(connection: Connection, task_ids: Sequence[int]) -> Iterator[_Recorded
             events=[event for event in events if event.task_id == row.id],
             task=task_state(row, {run.id: run.phase for run in own}),
             runs={
-                run.id: run_state(
-                    run.id,
-                    run.phase,
-                    run.reason,
-                    policy,
-                    [step for step in steps if step.run_id == run.id],
-                )
+                run.id: run_state(run, policy, [s for s in steps if s.run_id == run.id])
                 for run in own
             },
             targets={run.id: run.target for run in own},

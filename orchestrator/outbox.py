@@ -27,6 +27,7 @@ from orchestrator.core.decisions import (
     SetBudget,
     SettleAttempt,
     SettleClaims,
+    SettleDelivery,
     StartRuns,
     TellPolicy,
 )
@@ -34,7 +35,7 @@ from orchestrator.rows import CLOSE_INTERVENTIONS, intervention_values, job_of
 from shared.domain.approval import SubtaskPlace
 from shared.domain.errors import Defect
 from shared.domain.records import SettledClaim
-from shared.store import approvals, attempts, budgets, claims, hosts, jobs, looks
+from shared.store import approvals, attempts, budgets, claims, deliveries, hosts, jobs, looks
 from shared.store.recordset import as_rows
 from shared.store.storable_json import storable_json
 from shared.store.tables import InterventionRow
@@ -88,9 +89,22 @@ def _write(  # noqa: C901, PLR0912 - one case a decision
         case OpenIntervention():
             values = intervention_values(task_id, run_id, decision)
             connection.execute(insert(InterventionRow).values(values))
-        case CloseInterventions(step, sparing, intervention):
+        case CloseInterventions(step, sparing, intervention, kind):
             chosen = {"task_id": task_id, "run_id": run_id, "step": step, "sparing": list(sparing)}
-            connection.execute(CLOSE_INTERVENTIONS, {**chosen, "intervention": intervention})
+            only = {"intervention": intervention, "kind": None if kind is None else kind.value}
+            connection.execute(CLOSE_INTERVENTIONS, {**chosen, **only})
+        case SettleDelivery():
+            deliveries.settle(
+                connection,
+                _of_run(run_id, decision),
+                decision.step,
+                decision.status,
+                sha256=decision.delivery,
+                rejection=decision.rejection,
+                reason=decision.reason,
+                commit=decision.commit,
+                settled_by=decision.settled_by,
+            )
         case AddSteps(steps):
             added = {"run_id": _of_run(run_id, decision), "steps": as_rows(map(to_json, steps))}
             connection.execute(_ADD_STEPS, added)

@@ -8,6 +8,7 @@ from sqlalchemy import text
 from orchestrator.core.decisions import Enqueue, OpenIntervention
 from orchestrator.core.state import RunState, StepState, TaskState, WaitsFor
 from shared.domain.config import Policy
+from shared.domain.delivery import Acceptance, Checkpoint
 from shared.domain.jobs import queue_of
 from shared.domain.look import Looking
 from shared.domain.plan import Author, Draft, OnFailure, Plan, PlanningRole, Recovery
@@ -28,10 +29,11 @@ CLOSE_INTERVENTIONS = text("""
       AND (CAST(:step AS bigint) IS NULL OR step = :step)
       AND (step IS NULL OR step <> ALL(CAST(:sparing AS bigint[])))
       AND (CAST(:intervention AS bigint) IS NULL OR id = :intervention)
+      AND (CAST(:kind AS text) IS NULL OR kind = :kind)
 """)
 """Closes the interventions of a task, a run or a step, except those of the steps `sparing`.
 
-With a number of an `intervention`, only that one."""
+With a number of an `intervention`, only that one; with a `kind`, only those of it."""
 
 
 def job_of(task_id: int, run_id: int | None, decision: Enqueue) -> NewJob:
@@ -68,16 +70,19 @@ def task_state(row: Any, runs: Mapping[int, str]) -> TaskState:
     )
 
 
-def run_state(
-    run_id: int, phase: str, reason: str, policy: Policy, steps: Sequence[Any]
-) -> RunState:
-    """A run from the columns of its row and the rows of its steps."""
+def run_state(row: Any, policy: Policy, steps: Sequence[Any]) -> RunState:
+    """A run from its row and the rows of its steps."""
     return RunState(
-        id=run_id,
-        phase=RunPhase(phase),
+        id=row.id,
+        phase=RunPhase(row.run_phase),
         policy=policy,
         steps={step.step: step_state(step) for step in steps},
-        reason=reason,
+        head=row.head,
+        accepted=row.accepted,
+        checkpoint=from_json(Checkpoint, row.checkpoint),
+        held_open=row.held_open,
+        paused=row.paused,
+        reason=row.run_reason,
     )
 
 
@@ -107,6 +112,9 @@ def step_state(row: Any) -> StepState:
         cleanups=row.cleanups,
         looks=Looking(row.looks, row.looking),
         bare=row.bare,
+        acceptance=None if row.acceptance is None else from_json(Acceptance, row.acceptance),
+        rejections=row.rejections,
+        accepted_as=row.accepted_as,
         reason=row.reason,
     )
 
@@ -117,6 +125,11 @@ def run_values(run_id: int, state: RunState) -> dict[str, Any]:
         "id": run_id,
         "phase": state.phase.value,
         "reason": state.reason,
+        "head": state.head,
+        "accepted": state.accepted,
+        "checkpoint": to_json(state.checkpoint),
+        "held_open": state.held_open,
+        "paused": state.paused,
         "ended": state.phase in ENDED_RUN,
     }
 
@@ -150,6 +163,9 @@ def step_values(run_id: int, step: StepState) -> dict[str, Any]:
         "looks": step.looks.rounds,
         "looking": step.looks.under_way,
         "bare": step.bare,
+        "acceptance": None if step.acceptance is None else to_json(step.acceptance),
+        "rejections": step.rejections,
+        "accepted_as": step.accepted_as,
         "reason": step.reason,
     }
 

@@ -47,6 +47,7 @@ _LOCK_TASKS = text("""
 _REPORTS = text("SELECT * FROM inbox WHERE task_id = ANY(:ids) ORDER BY id")
 _RUNS = text("""
     SELECT run_steps.*, runs.id, runs.task_id, runs.phase AS run_phase, runs.reason AS run_reason,
+        runs.head, runs.accepted, runs.checkpoint, runs.held_open, runs.paused,
         runs.task_id IN (
             SELECT task_id FROM interventions WHERE task_id = ANY(:ids) AND closed_at IS NULL
         ) AS intervened
@@ -74,6 +75,19 @@ _TASKS_SET = recordset(
     planned="boolean",
     ended="boolean",
 )
+_RUNS_SET = recordset(
+    "runs",
+    RunRow,
+    "id",
+    "phase",
+    "reason",
+    "head",
+    "accepted",
+    "checkpoint",
+    "held_open",
+    "paused",
+    ended="boolean",
+)
 _SAVE = text(f"""
     WITH saved_tasks AS (
         UPDATE tasks SET
@@ -85,11 +99,12 @@ _SAVE = text(f"""
         FROM {_TASKS_SET} WHERE tasks.id = r.id
     ), saved_runs AS (
         UPDATE runs SET
-            phase = r.phase, reason = r.reason,
+            phase = r.phase, reason = r.reason, head = r.head, accepted = r.accepted,
+            checkpoint = r.checkpoint, held_open = r.held_open, paused = r.paused,
             started_at = coalesce(runs.started_at, clock_timestamp()),
             ended_at = CASE WHEN r.ended AND runs.phase = 'cancelled' THEN runs.ended_at
                             WHEN r.ended THEN clock_timestamp() END
-        FROM {recordset("runs", RunRow, "id", "phase", "reason", ended="boolean")}
+        FROM {_RUNS_SET}
         WHERE runs.id = r.id
     ), saved_steps AS (
         INSERT INTO run_steps ({", ".join(_STEP_COLUMNS)})
@@ -312,7 +327,7 @@ class SqlUnit:
         for run_id, rows in steps.items():
             row = self._run_rows[run_id]
             policy = from_json(Policy, self._task_rows[row.task_id].policy)
-            self._runs[run_id] = run_state(run_id, row.run_phase, row.run_reason, policy, rows)
+            self._runs[run_id] = run_state(row, policy, rows)
             self._old_steps[run_id] = dict(self._runs[run_id].steps)
 
     def _record(

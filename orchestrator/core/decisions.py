@@ -8,6 +8,7 @@ from enum import StrEnum
 from shared.domain.approval import Approval, ApprovalRequest
 from shared.domain.attempt import Answer
 from shared.domain.config import Policy, Value
+from shared.domain.delivery import DeliveryStatus, Rejection
 from shared.domain.jobs import JobKind
 from shared.domain.look import Look
 from shared.domain.next_step import Advice
@@ -33,6 +34,8 @@ class InterventionKind(StrEnum):
     SPENDING = "spending"  # what models may cost for the task or in a day is used up
     BUDGET = "budget"  # what the agents of a subtask may cost is used up
     QUESTION = "question"  # only a person knows (S3.11, S3.57)
+    DELIVERY = "delivery"  # a person is to accept what a delivery changes
+    CHECKPOINT = "checkpoint"  # what was accepted is not published, and a person is to see to it
     FORGOTTEN = "forgotten"  # a host has records that the database does not know
 
 
@@ -108,12 +111,29 @@ class OpenIntervention:
 class CloseInterventions:
     """What was waited for has come, for a step or for all but those of the steps `sparing`.
 
-    With `intervention`, only the one of that number is closed.
+    With `intervention`, only the one of that number is closed; with `kind`, only those of it.
     """
 
     step: int | None = None
     sparing: tuple[int, ...] = ()
     intervention: int | None = None
+    kind: InterventionKind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SettleDelivery:
+    """Write down what becomes of a delivery of a step; None for the one that was accepted.
+
+    `commit` is the one with which it is on the head, `settled_by` the person or reviewer.
+    """
+
+    step: int
+    status: DeliveryStatus
+    delivery: str | None = None
+    rejection: Rejection | None = None
+    reason: str = ""
+    commit: str | None = None
+    settled_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +262,7 @@ Decision = (
     | CancelAttempt
     | OpenIntervention
     | CloseInterventions
+    | SettleDelivery
     | SettleAttempt
     | SettleClaims
     | SetBudget

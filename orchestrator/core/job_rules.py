@@ -40,5 +40,7 @@ def _at_it(kind: JobKind) -> frozenset[StepPhase]:
     """The phases in which a worker may be at such a job of the step."""
     if kind is JobKind.EXECUTE:
         return AT_WORK
+    if kind in {JobKind.ACCEPT, JobKind.REVIEW}:
+        return frozenset({StepPhase.ACCEPTING})
     planned = frozenset({StepPhase.REPLANNING})
     return planned | {StepPhase.DETAILING} if kind in {JobKind.DETAIL, JobKind.LOOK} else planned

@@ -6,7 +6,7 @@ in the coordinator, is folded over the recorded events by `doctor`, and is walke
 
 from typing import get_args, overload
 
-from orchestrator.core import run_rules, task_rules
+from orchestrator.core import overtaken_rules, run_rules, task_rules
 from orchestrator.core.decisions import Decision
 from orchestrator.core.state import RunState, TaskState
 from orchestrator.core.transitions import STEP_TRANSITIONS, TASK_TRANSITIONS
@@ -14,7 +14,7 @@ from shared.domain.errors import Defect
 from shared.domain.facts import RunFact, TaskFact
 from shared.domain.task import StepPhase
 
-RULES_VERSION = 6
+RULES_VERSION = 7
 """Raised when the same facts may lead to another state: what was recorded under other rules is not
 folded again."""
 
@@ -41,7 +41,7 @@ def advance(
 
 
 def _advance_run(state: RunState, fact: RunFact) -> tuple[RunState, tuple[Decision, ...]]:
-    if run_rules.overtaken(state, fact):
+    if overtaken_rules.overtaken(state, fact):
         return state, ()
     after, decisions = run_rules.apply(state, fact)
     hold_to_the_law(state, after, fact)

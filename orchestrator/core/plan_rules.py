@@ -31,7 +31,7 @@ OUT_OF_REACH = {
 
 def is_met(step: StepState) -> bool:
     """Whether what depends on this step may begin."""
-    return step.phase is StepPhase.DONE or (
+    return step.phase in {StepPhase.DONE, StepPhase.ACCEPTED} or (
         step.phase is StepPhase.ERROR and step.on_failure is OnFailure.CONTINUE
     )
 
@@ -74,6 +74,7 @@ def mark_replaced(state: RunState, gone: Collection[int], why: str) -> dict[int,
             step,
             phase=StepPhase.REPLACED,
             waits_for=None,
+            acceptance=None,
             handed_up=False,
             draft=None,
             reason=why,

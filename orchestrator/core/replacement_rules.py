@@ -30,12 +30,15 @@ def is_replaceable(phase: StepPhase, waits_for: WaitsFor | None, *, unfinished: 
 def overtaken_replacement(state: RunState, fact: StepsReplaced) -> bool:
     """Whether the plan is another one by now, or what is to be replaced has begun.
 
-    Nor may a step that stays need one that goes.
+    Only a session that is held open takes steps that replace none. No step that stays may need one
+    that goes.
     """
     gone = set(fact.replaces)
     if not gone <= state.steps.keys() or fact.known != max(state.steps, default=0):
         return True
-    if not gone or not all(_is_replaceable(state.steps[ordinal]) for ordinal in gone):
+    if not (gone or state.held_open) or not all(
+        _is_replaceable(state.steps[ordinal]) for ordinal in gone
+    ):
         return True
     kept = (step for ordinal, step in state.steps.items() if ordinal not in gone)
     return any(step.phase not in ENDED_STEP and gone & {*step.depends_on} for step in kept)
@@ -43,7 +46,7 @@ def overtaken_replacement(state: RunState, fact: StepsReplaced) -> bool:
 
 def replace_steps(state: RunState, fact: StepsReplaced) -> tuple[RunState, tuple[Decision, ...]]:
     """Put a person's steps in the place of those that they name; everything else stays."""
-    gone, last = set(fact.replaces), max(state.steps)
+    gone, last = set(fact.replaces), max(state.steps, default=0)
     added = renumber(fact.steps, last, remaining_needs(state, gone))
     steps = mark_replaced(state, gone, f"replaced by {fact.replaced_by}")
     steps |= {step.ordinal: StepState.of(step) for step in added}

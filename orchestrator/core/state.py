@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from shared.domain.config import Policy
+from shared.domain.delivery import Acceptance, Checkpoint
 from shared.domain.errors import Defect
 from shared.domain.look import NOT_LOOKED, Looking
 from shared.domain.plan import (
@@ -29,6 +30,7 @@ class WaitsFor(StrEnum):
     BUDGET = "budget"  # for the agents of a subtask
     SPENDING = "spending"  # more of it for the task or the day than its agents were allowed
     SENDING = "sending"  # its evidence is there and may be sent to its author as it is
+    ACCEPTANCE = "acceptance"  # whether its delivery may be accepted
     DECISION = "decision"  # a revision, a resumption, or its end
 
 
@@ -47,7 +49,8 @@ class StepState:
     `generation` counts the changes of the plan that led to it; `cleanups` is the number of the try
     to end what the step left running when it was cancelled, and 0 while no such try is under way;
     `looks` says how far its planning has looked; `bare` that it has no subtasks yet, and is
-    detailed when its turn comes.
+    detailed when its turn comes; `acceptance` how far its delivery has come, `rejections` how many
+    of this revision were rejected, and `accepted_as` which number the accepted one has in its run.
     """
 
     ordinal: int
@@ -73,10 +76,19 @@ class StepState:
     cleanups: int = 0
     looks: Looking = NOT_LOOKED
     bare: bool = False
+    acceptance: Acceptance | None = None
+    rejections: int = 0
+    accepted_as: int = 0
     reason: str = ""
 
     def __post_init__(self) -> None:
-        """A step waits for something exactly while it waits; the row is held to the same."""
+        """A step waits for something exactly while it waits; the row is held to the same.
+
+        Nothing of it is on its way to the head while it does something else.
+        """
+        on_its_way = {StepPhase.ACCEPTING, StepPhase.WAITING}
+        if self.acceptance is not None and self.phase not in on_its_way:
+            raise Defect(f"step {self.ordinal} is {self.phase} with a delivery", stage="advance")
         if (self.waits_for is None) is (self.phase is StepPhase.WAITING):
             raise Defect(
                 f"step {self.ordinal} is {self.phase} and waits for {self.waits_for}",
@@ -99,12 +111,22 @@ class StepState:
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """A run: its steps by number; its `id` spreads its waiting spans and decides nothing else."""
+    """A run: its steps by number; its `id` spreads its waiting spans and decides nothing else.
+
+    A session is a run that delivers: `head` is its newest commit, None where it began, with the
+    first `accepted` deliveries that it accepted. While it is `held_open`, it does not end, for a
+    person may add steps. While it is `paused`, no step begins.
+    """
 
     id: int = 0
     phase: RunPhase = RunPhase.NOT_STARTED
     policy: Policy = field(default_factory=Policy)
     steps: Mapping[int, StepState] = field(default_factory=dict)
+    head: str | None = None
+    accepted: int = 0
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
+    held_open: bool = False
+    paused: bool = False
     reason: str = ""
 
     def with_step(self, step: StepState) -> "RunState":

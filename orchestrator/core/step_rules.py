@@ -49,6 +49,7 @@ def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
         waits_for=None,
         handed_up=False,
         draft=None,
+        acceptance=None,
         looks=NOT_LOOKED,
     )
     return ready, (
@@ -73,6 +74,7 @@ def drive_on(step: StepState) -> StepAdvance:
         unfinished=False,
         handed_up=False,
         draft=None,
+        acceptance=None,
     )
     return ready, (replace(_again(ready, JobKind.EXECUTE), driven_on=True),)
 
@@ -114,7 +116,7 @@ def after_pass(
             return enqueue_pass(replace(failed, errors=0), delay=delay)
         case Next.GIVE_UP:
             return replace(failed, phase=StepPhase.ERROR), ()
-    return _gather(failed)
+    return gather(failed)
 
 
 def after_bundle(step: StepState, policy: Policy) -> StepAdvance:
@@ -202,7 +204,7 @@ def request_revision(step: StepState, note: str) -> StepAdvance:
         handed_up=False,
         draft=None,
     )
-    gathering, decisions = _gather(asked)
+    gathering, decisions = gather(asked)
     return gathering, (CancelJobs(step.ordinal), CloseInterventions(step.ordinal), *decisions)
 
 
@@ -282,8 +284,11 @@ def _next(step: StepState, policy: Policy, error: ErrorClass = ErrorClass.OTHER)
     )
 
 
-def _gather(step: StepState) -> StepAdvance:
-    replanning = replace(step, phase=StepPhase.REPLANNING, waits_for=None, looks=NOT_LOOKED)
+def gather(step: StepState) -> StepAdvance:
+    """Have the evidence gathered for the author of the step."""
+    replanning = replace(
+        step, phase=StepPhase.REPLANNING, waits_for=None, looks=NOT_LOOKED, acceptance=None
+    )
     return replanning, (_again(replanning, JobKind.GATHER),)
 
 

@@ -250,7 +250,8 @@ def _with_step(state: TaskState, fact: f.StepDetailed) -> Advance:
 
 def _start(state: TaskState) -> Advance:
     """Begin, or ask for approval first (S0.88); a dry run changes nothing and need not ask."""
-    if state.policy.autonomy == PLAN and not state.policy.dry_run_mode:
+    planned = state.plan is not None and bool(state.plan.steps)
+    if state.policy.autonomy == PLAN and planned and not state.policy.dry_run_mode:
         reason = "nothing of this plan runs before a person has approved it"
         waiting, asked = _wait(state, reason, stage="plan", kind=InterventionKind.PLAN_APPROVAL)
         return waiting, (CloseInterventions(), *asked)

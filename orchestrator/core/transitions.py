@@ -14,6 +14,9 @@ from shared.domain.task import TaskPhase as T
 _BEGINS = frozenset({S.READY, S.DETAILING})
 """Where a step goes whose turn has come: a bare one is detailed first."""
 
+_LINE = frozenset({S.ACCEPTING, S.ACCEPTED, S.READY, S.REPLANNING})
+"""Where a delivery goes that is judged: one that is rejected goes back to its author."""
+
 STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
     S.NOT_STARTED: {
         f.RunStarted: _BEGINS | {S.NOT_STARTED},
@@ -28,6 +31,10 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.PlanRevised: _BEGINS | {S.NOT_STARTED, S.REPLACED},
         f.StepsReplaced: _BEGINS | {S.NOT_STARTED, S.REPLACED},
         f.QuestionAnswered: _BEGINS | {S.NOT_STARTED, S.REPLACED},
+        f.DeliveryJudged: _BEGINS,
+        f.DeliveryReviewed: _BEGINS,
+        f.DeliveryAllowed: _BEGINS,
+        f.DeliveryRejected: _BEGINS,
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.DETAILING: {
@@ -45,7 +52,10 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
     S.READY: {
         f.PassStarted: frozenset({S.RUNNING}),
         f.PassFinished: frozenset(
-            {S.DONE, S.READY, S.REPLANNING, S.WAITING, S.BLOCKED, S.ERROR, S.CANCELLED}
+            {
+                *{S.DONE, S.ACCEPTING, S.READY, S.REPLANNING, S.WAITING},
+                *{S.BLOCKED, S.ERROR, S.CANCELLED},
+            }
         ),
         f.JobFailed: frozenset({S.READY, S.WAITING}),
         f.RevisionRequested: frozenset({S.REPLANNING}),
@@ -56,7 +66,10 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
     },
     S.RUNNING: {
         f.PassFinished: frozenset(
-            {S.DONE, S.READY, S.REPLANNING, S.WAITING, S.BLOCKED, S.ERROR, S.CANCELLED}
+            {
+                *{S.DONE, S.ACCEPTING, S.READY, S.REPLANNING, S.WAITING},
+                *{S.BLOCKED, S.ERROR, S.CANCELLED},
+            }
         ),
         f.JobFailed: frozenset({S.READY, S.WAITING}),
         f.RevisionRequested: frozenset({S.REPLANNING}),
@@ -85,13 +98,15 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.RevisionRequested: frozenset({S.REPLANNING}),
         f.BundleSent: frozenset({S.REPLANNING, S.WAITING}),
         f.PlanRevised: frozenset({S.REPLACED}),
-        f.ResumeRequested: _BEGINS,
+        f.ResumeRequested: _BEGINS | {S.ACCEPTING},
         f.OutcomeTold: frozenset({S.READY}),
         f.RecordsSettled: frozenset({S.READY}),
         f.SpendingAllowed: frozenset({S.READY}),
         f.CommandsApproved: frozenset({S.READY}),
         f.ApprovalDenied: frozenset({S.REPLANNING}),
         f.QuestionAnswered: frozenset({S.READY, S.WAITING, S.REPLANNING, S.REPLACED}),
+        f.DeliveryAllowed: frozenset({S.ACCEPTING, S.ACCEPTED}),
+        f.DeliveryRejected: frozenset({S.READY, S.REPLANNING}),
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.BLOCKED: {
@@ -114,6 +129,21 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.PlanRevised: frozenset({S.REPLACED}),
         f.QuestionAnswered: frozenset({S.REPLACED}),
     },
+    S.ACCEPTING: {
+        f.DeliveryJudged: _LINE | {S.WAITING},
+        f.DeliveryReviewed: _LINE | {S.WAITING},
+        f.DeliveryAllowed: _LINE,
+        f.DeliveryRejected: _LINE,
+        f.JobFailed: frozenset({S.ACCEPTING, S.WAITING}),
+        f.RevisionRequested: frozenset({S.REPLANNING}),
+        f.StepRevised: frozenset({S.READY}),
+        f.WorkerLost: frozenset({S.ACCEPTING}),
+        f.CancelRequested: frozenset({S.CANCELLED}),
+    },
+    S.ACCEPTED: {
+        f.CheckpointFinished: frozenset({S.DONE}),
+        f.CancelRequested: frozenset({S.CANCELLED}),
+    },
     S.DONE: {},
     S.CANCELLED: {
         f.CommandLeftRunning: frozenset({S.CANCELLED}),
@@ -124,7 +154,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
     S.REPLACED: {},
 }
 
-MOVES_NO_STEP = frozenset({f.PolicyChanged})
+MOVES_NO_STEP = frozenset({f.PolicyChanged, f.CheckpointRequested, f.SessionClosed, f.RunPaused})
 """The facts about a run that stand in no phase of a step: what they change shows later."""
 
 TASK_TRANSITIONS: Mapping[T, Mapping[type, frozenset[T]]] = {

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import assert_never
 
+from orchestrator.words.deliveries import delivery_words
 from orchestrator.words.kinds import MessageKind, Tone, Words
 from orchestrator.words.quantities import count_of
 from shared.domain import facts as f
@@ -42,6 +43,9 @@ _WORK: Mapping[JobKind, str] = {
     JobKind.ADVISE: "while it judged step {step}",
     JobKind.LOOK: "while it looked at the host for the planner",
     JobKind.CLEAN_UP: "while it cleaned up step {step}",
+    JobKind.ACCEPT: "while it checked the delivery of step {step}",
+    JobKind.REVIEW: "while it reviewed the delivery of step {step}",
+    JobKind.CHECKPOINT: "while it published what was accepted",
 }
 
 _SIGNS: Mapping[LossSign, str] = {
@@ -59,6 +63,7 @@ _ENDINGS: Mapping[Ending, str] = {
     Ending.UNKNOWN: "step {step} stopped: nobody can say how a command ended",
     Ending.NEEDS_INPUT: "step {step} asks a person",
     Ending.OVER_BUDGET: "step {step} stopped: what its agents may cost is used up",
+    Ending.REFUSED: "step {step} stopped: the gates refused its delivery",
     Ending.ROLLBACK_FAILED: "step {step} stopped: a rollback before it failed",
     Ending.FORGOTTEN: "step {step} stopped: its host knows more than the database",
 }
@@ -176,6 +181,17 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
             return MessageKind.PLAN, Tone.PLAIN, _looks(fact)
         case f.LooksTaken():
             return MessageKind.PLAN, Tone.PLAIN, f"the looks of round {fact.round_no} were taken"
+        case (
+            f.DeliveryJudged()
+            | f.DeliveryReviewed()
+            | f.DeliveryAllowed()
+            | f.DeliveryRejected()
+            | f.CheckpointRequested()
+            | f.CheckpointFinished()
+            | f.SessionClosed()
+            | f.RunPaused()
+        ):
+            return delivery_words(fact)
         case f.PolicyChanged():
             changes = ", ".join(f"{key}={value}" for key, value in fact.changes.items())
             return MessageKind.TASK, Tone.PLAIN, f"an operator changed limits: {changes}"

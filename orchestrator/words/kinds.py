@@ -18,6 +18,8 @@ class MessageKind(StrEnum):
     ESCALATION = "escalation"  # S0.79
     REVISION = "revision"
     INTERVENTION = "intervention"
+    DELIVERY = "delivery"
+    CHECKPOINT = "checkpoint"
     REPORT = "report"  # S0.80
 
 

@@ -32,6 +32,7 @@ class Ending(StrEnum):
     NEEDS_INPUT = "needs_input"  # it cannot go on without a person's answer
     ROLLBACK_FAILED = "rollback_failed"  # what was to be undone first could not be
     OVER_BUDGET = "over_budget"  # the next call of an agent to a model could not be paid
+    REFUSED = "refused"  # the gates let nothing of it be published
     FORGOTTEN = "forgotten"  # the target has records that the database does not know
 
 

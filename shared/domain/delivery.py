@@ -70,21 +70,32 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """What a delivery is judged behind.
+
+    That is the `head` of its session, None where it began, and the deliveries `ahead` in the queue.
+    """
+
+    head: str | None = None
+    ahead: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Acceptance:
     """A delivery on its way to the head of its session.
 
-    It is judged behind `head`, None for where its session began, and the deliveries `ahead`, in
-    their order. `turn` counts its judgements: one of an earlier turn was of another line. `place`
-    orders the queue, 0 while it is not in it. `judgement` is that of the present turn.
+    `asked` says that the job of its stage is under way. `turn` counts its judgements: one of an
+    earlier turn was behind another line. `judgement` is that of the present turn. `place` orders
+    the queue, and is 0 while it is not in it.
     """
 
     published: Published
     stage: Stage
-    turn: int = 1
-    head: str | None = None
-    ahead: tuple[str, ...] = ()
-    place: int = 0
+    asked: bool = False
+    turn: int = 0
+    line: Line | None = None
     judgement: Judgement | None = None
+    place: int = 0
 
 
 class CheckpointPhase(StrEnum):

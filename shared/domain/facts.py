@@ -12,6 +12,18 @@ from typing import get_args
 from shared.domain.approval import ApprovalRequest
 from shared.domain.budget import Ending
 from shared.domain.config import Policy, Value
+from shared.domain.delivery import Published
+from shared.domain.delivery_facts import (
+    CheckpointFinished,
+    CheckpointRequested,
+    DeliveryAllowed,
+    DeliveryJudged,
+    DeliveryRejected,
+    DeliveryReviewed,
+    OfDelivery,
+    RunPaused,
+    SessionClosed,
+)
 from shared.domain.error_class import ErrorClass
 from shared.domain.jobs import JobKind, LossSign
 from shared.domain.look import Look
@@ -41,8 +53,15 @@ from shared.domain.task_facts import (
 
 __all__ = [
     "ApprovalDenied",
+    "CheckpointFinished",
+    "CheckpointRequested",
     "CommandsApproved",
+    "DeliveryAllowed",
+    "DeliveryJudged",
+    "DeliveryRejected",
+    "DeliveryReviewed",
     "HostKeyChanged",
+    "OfDelivery",
     "OfPass",
     "OutcomeTold",
     "PlanApproved",
@@ -51,6 +70,8 @@ __all__ = [
     "QuestionAsked",
     "RecordsSettled",
     "RunChanged",
+    "RunPaused",
+    "SessionClosed",
     "SpendingAllowed",
     "StepDetailed",
     "TaskSubmitted",
@@ -79,7 +100,7 @@ class PassFinished(OfPass):
     `asked` holds the texts that wait for a person's approval, `question` the question to a person,
     if the pass ended for one of these; `error_class` is the kind of its last error. `records` holds
     what the target has recorded and the database does not know, and `unpaid` what an agent could
-    not pay, if the pass ended for that.
+    not pay, if the pass ended for that. `published` is what it has to deliver, if anything.
     """
 
     ending: Ending
@@ -90,6 +111,7 @@ class PassFinished(OfPass):
     question: Question | None = None
     records: tuple[HostRecord, ...] = ()
     unpaid: Unpaid | None = None
+    published: Published | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +368,10 @@ StepFact = (
     | QuestionAnswered
     | LooksRequested
     | LooksTaken
+    | DeliveryJudged
+    | DeliveryReviewed
+    | DeliveryAllowed
+    | DeliveryRejected
     | JobFailed
     | WorkerLost
 )
@@ -356,6 +382,10 @@ RunFact = (
     | PlanRevised
     | StepsReplaced
     | StepAbandoned
+    | CheckpointRequested
+    | CheckpointFinished
+    | SessionClosed
+    | RunPaused
     | PolicyChanged
     | CancelRequested
     | ResumeRequested

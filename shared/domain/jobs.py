@@ -19,6 +19,9 @@ class JobKind(StrEnum):
     ADVISE = "advise"  # bundle -> whether another try is worth it
     LOOK = "look"  # what a planner wants to see before it answers
     CLEAN_UP = "clean_up"  # end what a cancelled step left running, and start nothing
+    ACCEPT = "accept"  # merge a delivery with its line, and check it there
+    REVIEW = "review"  # a reviewer looks at a delivery
+    CHECKPOINT = "checkpoint"  # publish what was accepted, and verify it
 
 
 class LossSign(StrEnum):
@@ -60,6 +63,9 @@ _QUEUES = {
     JobKind.ADVISE: QueueName.SUBTASK_PLANNING,
     JobKind.LOOK: QueueName.EXECUTION,
     JobKind.CLEAN_UP: QueueName.EXECUTION,
+    JobKind.ACCEPT: QueueName.EXECUTION,
+    JobKind.REVIEW: QueueName.EXECUTION,
+    JobKind.CHECKPOINT: QueueName.EXECUTION,
 }
 
 

@@ -38,6 +38,8 @@ class StepPhase(StrEnum):
     REPLANNING = "replanning"
     WAITING = "waiting"
     BLOCKED = "blocked"
+    ACCEPTING = "accepting"  # it has published a delivery, which is neither accepted nor rejected
+    ACCEPTED = "accepted"  # its delivery is on the head of the session, and not yet published
     DONE = "done"
     ERROR = "error"
     SKIPPED = "skipped"
@@ -65,6 +67,8 @@ COARSE: dict[StepPhase, str] = {
     StepPhase.REPLANNING: "Running",
     StepPhase.WAITING: "Error",
     StepPhase.BLOCKED: "Error",
+    StepPhase.ACCEPTING: "Running",
+    StepPhase.ACCEPTED: "Running",
     StepPhase.DONE: "Done",
     StepPhase.ERROR: "Error",
     StepPhase.SKIPPED: "Error",

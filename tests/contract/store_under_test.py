@@ -235,14 +235,15 @@ class SqlUnderTest:
         policy = self.task(task_id).policy
         with self.database.begin() as connection:
             rows = connection.execute(
-                select(RunRow.__table__).where(RunRow.task_id == task_id).order_by(RunRow.id)
-            ).all()
-            return {
-                row.id: run_state(
-                    row.id, row.phase, row.reason, policy, self._steps(connection, row.id)
+                select(
+                    RunRow.__table__,
+                    RunRow.phase.label("run_phase"),
+                    RunRow.reason.label("run_reason"),
                 )
-                for row in rows
-            }
+                .where(RunRow.task_id == task_id)
+                .order_by(RunRow.id)
+            ).all()
+            return {row.id: run_state(row, policy, self._steps(connection, row.id)) for row in rows}
 
     def events(self, task_id: int) -> list[str]:
         with self.database.begin() as connection:

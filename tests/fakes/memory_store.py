@@ -26,6 +26,7 @@ from orchestrator.core.decisions import (
     SetBudget,
     SettleAttempt,
     SettleClaims,
+    SettleDelivery,
     StartRuns,
     TellPolicy,
 )
@@ -377,16 +378,17 @@ class MemoryUnit:
             case CloseAttempt(step, _, pass_no):
                 assert run_id is not None
                 self._store.close(run_id, step, pass_no)
-            case CloseInterventions(step, sparing):
+            case CloseInterventions(step, sparing, _, kind):
                 for opened in self._store.interventions:
                     fits = opened["task_id"] == task_id
+                    fits &= kind is None or opened["kind"] == kind.value
                     fits &= run_id is None or opened["run_id"] == run_id
                     fits &= step is None or opened["step"] == step
                     opened["open"] &= not fits or opened["step"] in sparing
             case AddSteps() | FillStep() | DisableHost() | Learn() | FreeJob() | SettleClaims():
                 pass  # this store keeps no plans, no hosts, no fixes and no presence
-            case KeepLooks() | SetBudget():
-                pass  # and no looks, and nothing of what agents may spend
+            case KeepLooks() | SetBudget() | SettleDelivery():
+                pass  # and no looks, no deliveries, and nothing of what agents may spend
             case StartRuns() | CancelRuns() | ResumeRuns() | TellPolicy() | ReportRun():
                 pass  # the coordinator has passed it on as a fact
             case _:
