@@ -116,7 +116,7 @@ ON_THE_MACHINE: Final = frozenset(
     {
         *("db.migrate", "worker.start", "gateway.start", "coordinator.start", "up", "demo"),
         *("secret.list", "secret.check", "secret.set"),
-        *("intervention.key", "attestation.create"),
+        *("intervention.key", "attestation.create", "attestation.key"),
     }
 )
 """What only an account on the machine may do, never a token.

@@ -5,6 +5,7 @@ from orchestrator.acts.verbs import act
 from orchestrator.export import attestation
 from orchestrator.export.attestation import Attestation
 from orchestrator.views.report import Report
+from shared.deliveries.attestation import AttestationKeys
 from shared.domain.approval import PUBLIC_KEY
 from shared.domain.errors import Rejected
 from shared.domain.next_step import Blank, NextStep
@@ -40,6 +41,15 @@ def verify(caller: Caller, text: str, key: str | None = None) -> Attestation:
     Raises Rejected when it cannot be trusted.
     """
     return attestation.verify(text, key or _own_key(caller))
+
+
+@act("attestation.key")
+def public_key(caller: Caller) -> str:
+    """The public half of the key with which workers of this machine sign what they checked.
+
+    It is created if there is none. Raises Misconfigured when it cannot be used.
+    """
+    return AttestationKeys(caller.settings.server.data_dir).public
 
 
 def _own_key(caller: Caller) -> str:

@@ -70,7 +70,7 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """The public half of the key that signs approvals."""
+    """The public half of a key."""
 
     public_key: str
 

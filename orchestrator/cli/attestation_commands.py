@@ -52,6 +52,24 @@ def create(
     return Result("attestation.create", details, show, next_step=command)
 
 
+@add(group, "key", example="replan attestation key")
+def key(call: Invocation) -> Result:
+    """Show the public key that proves what workers of this machine have checked.
+
+    They sign the tree of each delivery that is accepted. It is created if there is none. Workers on
+    other machines believe it once their setting `attestation_keys` has it.
+    """
+    from orchestrator.acts import attestations
+    from orchestrator.cli.answers import PublicKey
+
+    public = attestations.public_key(call.caller)
+
+    def show(console: Console) -> None:
+        console.print(f'attestation_keys = ["{public}"]', highlight=False, markup=False)
+
+    return Result("attestation.key", PublicKey(public), show)
+
+
 @add(group, "verify", example="replan attestation verify T12.intoto.json --key KEY")
 def verify(
     call: Invocation,

@@ -125,6 +125,7 @@ DETAILS: dict[str, Any] = {
     "token.revoke": lambda: _view(NamedToken),
     "audit.list": lambda: _view(AuditPage),
     "attestation.create": lambda: _view(SignedAttestation),
+    "attestation.key": lambda: _view(PublicKey),
     "attestation.verify": lambda: _view(Attestation),
     "audit.verify": lambda: _view(AuditVerification),
     "doctor": lambda: _views("findings", Finding),

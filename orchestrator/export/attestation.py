@@ -4,29 +4,31 @@ An in-toto Statement (v1) with the predicate test-result (v0.1) in a DSSE envelo
 predicate has no field for stands under `steps`.
 """
 
-import hashlib
 import json
-from base64 import b64decode
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.views.proofs import Proof, StepProof, SubtaskProof
 from orchestrator.views.report import Report
+from shared.deliveries import in_toto
+from shared.deliveries.in_toto import (
+    NotAnEnvelopeError,
+    NotATestResultError,
+    WrongSignatureError,
+    digest,
+)
 from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep
 from shared.domain.task import StepPhase, TaskPhase
+from shared.key_pair import read_public
 
 if TYPE_CHECKING:  # slow to load, and few commands sign
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
         Ed25519PrivateKey,
         Ed25519PublicKey,
     )
-
-STATEMENT: Final = "https://in-toto.io/Statement/v1"
-TEST_RESULT: Final = "https://in-toto.io/attestation/test-result/v0.1"
-PAYLOAD: Final = "application/vnd.in-toto+json"
 
 
 class Result(StrEnum):
@@ -57,14 +59,12 @@ def statement(report: Report) -> dict[str, Any]:
     for step in report.proofs:
         for subtask in step.subtasks:
             tests[_result(subtask.proof)].append(str(subtask.ref))
-    return {
-        "_type": STATEMENT,
-        "subject": [{"name": step["ref"], "digest": {"sha256": _digest(step)}} for step in steps],
-        "predicateType": TEST_RESULT,
-        "predicate": {
+    return in_toto.statement(
+        [{"name": step["ref"], "digest": {"sha256": digest(step)}} for step in steps],
+        {
             "result": _whole(report).value,
             "configuration": [
-                {"name": str(report.task.ref), "digest": {"sha256": _digest(report.task.prompt)}}
+                {"name": str(report.task.ref), "digest": {"sha256": digest(report.task.prompt)}}
             ],
             "passedTests": tests[Result.PASSED],
             "warnedTests": tests[Result.WARNED],
@@ -73,17 +73,12 @@ def statement(report: Report) -> dict[str, Any]:
             "endedAt": _time(report.task.ended_at),
             "steps": steps,
         },
-    }
+    )
 
 
 def sign(content: dict[str, Any], key: "Ed25519PrivateKey") -> str:
     """The envelope with that statement, as JSON."""
-    from securesystemslib.dsse import Envelope
-    from securesystemslib.signer import CryptoSigner
-
-    envelope = Envelope(_canonical(content), PAYLOAD, {})
-    envelope.sign(CryptoSigner(key))
-    return json.dumps(envelope.to_dict(), indent=1) + "\n"
+    return json.dumps(in_toto.seal(content, key), indent=1) + "\n"
 
 
 def verify(text: str, public_key: str) -> Attestation:
@@ -92,32 +87,23 @@ def verify(text: str, public_key: str) -> Attestation:
     Raises Rejected when the key or the envelope is not valid, when another key has signed it, and
     when it has been changed since.
     """
-    from securesystemslib.dsse import Envelope
-    from securesystemslib.exceptions import Error
-    from securesystemslib.signer import SSlibKey
-
     try:
-        key = SSlibKey.from_crypto(_public(public_key))
-        envelope = Envelope.from_dict(json.loads(text))
-    except (ValueError, TypeError, KeyError, AttributeError, Error) as error:
-        raise _rejected("it is not a signed attestation (a DSSE envelope in JSON)") from error
-    try:
-        envelope.verify([key], 1)
-    except Error as error:
+        return _read(in_toto.unseal(json.loads(text), [_public(public_key)]))
+    except WrongSignatureError as error:
         raise _rejected("that key has not signed it, or it was changed afterwards") from error
-    return _read(envelope.payload_type, envelope.payload)
+    except NotATestResultError as error:
+        raise _rejected("it does not say what a task proved") from error
+    except (NotAnEnvelopeError, json.JSONDecodeError) as error:
+        raise _rejected("it is not a signed attestation (a DSSE envelope in JSON)") from error
 
 
-def _read(kind: str, payload: bytes) -> Attestation:
-    """What a signed payload says. Raises Rejected unless it is a statement as made here."""
+def _read(content: dict[str, Any]) -> Attestation:
+    """What a statement says. Raises NotATestResultError unless it is one as made here."""
     try:
-        content = json.loads(payload)
         predicate = content["predicate"]
         named = [(each["name"], each["digest"]["sha256"]) for each in content["subject"]]
-        said = [(each["ref"], _digest(each)) for each in predicate["steps"]]
+        said = [(each["ref"], digest(each)) for each in predicate["steps"]]
         task = predicate["configuration"][0]["name"]
-        whole = kind == PAYLOAD and content["_type"] == STATEMENT
-        whole = whole and content["predicateType"] == TEST_RESULT and named == said
         found = Attestation(
             str(task),
             Result(predicate["result"]),
@@ -125,17 +111,15 @@ def _read(kind: str, payload: bytes) -> Attestation:
             tuple(predicate["steps"]),
         )
     except (ValueError, TypeError, KeyError, IndexError) as error:
-        raise _rejected("it does not say what a task proved") from error
-    if not whole:
-        raise _rejected("it does not say what a task proved")
+        raise NotATestResultError from error
+    if named != said:
+        raise NotATestResultError
     return found
 
 
 def _public(text: str) -> "Ed25519PublicKey":
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
     try:
-        return Ed25519PublicKey.from_public_bytes(b64decode(text.strip(), validate=True))
+        return read_public(text)
     except ValueError as error:
         raise Rejected(
             f"{text!r} is not a valid public key",
@@ -192,13 +176,5 @@ def _subtask(proof: SubtaskProof) -> dict[str, Any]:
     }
 
 
-def _time(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
-
-
-def _digest(content: object) -> str:
-    return hashlib.sha256(_canonical(content)).hexdigest()
-
-
-def _canonical(content: object) -> bytes:
-    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode("ascii")
+def _time(at: datetime | None) -> str | None:
+    return None if at is None else in_toto.moment(at)

@@ -190,6 +190,7 @@ _ABOUT = {
     "workspaces_idle": "seconds after its last use in which no workspace is removed",
     "workspaces_file_cap": "megabytes of a file; no tree holds one that is larger",
     "approval_keys": "public keys of the people whose approvals an executor accepts",
+    "attestation_keys": "public keys of other workers whose word for what they checked counts here",
     "log_level": "the log level of the services",
     "guard_policy": "the site's own rules about what may run, besides the built-in ones",
     "runbook_dirs": "folders of runbooks, read besides the built-in ones",

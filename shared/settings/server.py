@@ -52,6 +52,9 @@ class ServerSettings:
     host; beyond it, the oldest go that nobody has used for `workspaces_idle`, if all their files
     are kept. No tree holds a file of more than `workspaces_file_cap` megabytes.
 
+    `attestation_keys` are the public keys of workers on other machines, whose word for
+    what they checked counts here too.
+
     `vaults` are asked for secrets in that order; the files are in `vault_dir` (None: `secrets` in
     the data folder), and `vault_command` may take `vault_timeout`.
 
@@ -89,6 +92,7 @@ class ServerSettings:
     workspaces_idle: float = 86_400.0
     workspaces_file_cap: int = 50
     approval_keys: tuple[str, ...] = ()
+    attestation_keys: tuple[str, ...] = ()
     log_level: str = "info"
     guard_policy: Path | None = None
     runbook_dirs: tuple[Path, ...] = ()

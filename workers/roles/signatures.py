@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from shared.domain.approval import PUBLIC_KEY, Approval, statement
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
+from shared.key_pair import read_public
 
 
 class Signatures:
@@ -49,7 +50,7 @@ def _is_signed(key: Ed25519PublicKey, task: int, approval: Approval) -> bool:
 
 def _key(text: str, where: str) -> Ed25519PublicKey:
     try:
-        return Ed25519PublicKey.from_public_bytes(b64decode(text, validate=True))
+        return read_public(text)
     except ValueError as error:
         raise _key_error(where, f"{text!r} is not a valid public key") from error
 

@@ -77,6 +77,7 @@ def showing(ref: str, done: str, signed: str) -> dict[str, tuple[str, ...]]:
         **dict.fromkeys(("fix.list", "token.list", "audit.list", "audit.verify"), ()),
         **dict.fromkeys(("doctor", "db.status", "secret.list", "intervention.list"), ()),
         **dict.fromkeys(("schema.show", "intervention.key", "repo.list", "metrics"), ()),
+        "attestation.key": (),
         **{f"task.{verb}": (ref,) for verb in ("show", "watch", "report")},
         "task.export": (done,),
         "attestation.create": (done,),

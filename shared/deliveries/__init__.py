@@ -1,0 +1,1 @@
+"""Deliveries: what code work hands over, and what vouches for it."""
