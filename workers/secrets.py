@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from time import monotonic
+from typing import Any, TypeVar, cast
 
 from shared.domain.attempt import AgentResult, Attempt, Ran
 from shared.domain.attempt_notes import AttemptNote, FoundStuck, RunnerEntered, TaskValidated
@@ -18,6 +19,8 @@ from shared.secrets.masking import Masker
 from shared.secrets.sent import SentSubtask, variables_in
 from shared.secrets.value import Secret
 from shared.secrets.vaults.vault import Vaults
+
+J = TypeVar("J")
 
 _FRESH_SECONDS = 5.0
 """How long the list of the vaults' secrets stays fresh."""
@@ -157,8 +160,21 @@ def _mask_result(result: Ran, masker: Masker) -> Ran:
             workspace=_mask_remarks(result.workspace, masker),
             unpaid=result.unpaid and mask_cap_reached(result.unpaid, masker.text),
             left_over=left_over,
+            structured=mask_json(result.structured, masker),
         )
     return replace(result, left_over=left_over) if left_over else result
+
+
+def mask_json(value: J, masker: Masker) -> J:
+    """Data as JSON has it, with every text in it masked; the names of fields are not."""
+    masked: Any = value
+    if isinstance(value, str):
+        masked = masker.text(value)
+    elif isinstance(value, dict):
+        masked = {name: mask_json(each, masker) for name, each in value.items()}
+    elif isinstance(value, list):
+        masked = [mask_json(each, masker) for each in value]
+    return cast("J", masked)
 
 
 def _mask_remarks(remarks: WorkspaceRemarks, masker: Masker) -> WorkspaceRemarks:

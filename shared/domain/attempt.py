@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any
 
 from shared.domain.agent import ExecutionMode
 from shared.domain.compliance import Violation
@@ -185,8 +186,9 @@ class AgentResult:
     dollars, None where nobody knows it. `runner` is the program that it is, `version` and `model`
     what that program said of itself. `workspace` is what is worth knowing about the place of its
     work. `ended_by`, `left_over` and `unknown` mean what they mean for a command. `unpaid` is the
-    cap that its next call to a model would have exceeded, if that is why it did not finish. Only
-    who ran it has its `output`: it is kept apart from the rest.
+    cap that its next call to a model would have exceeded, if that is why it did not finish.
+    `structured` is its answer in the form that it was asked for. Only who ran it has its `output`:
+    it is kept apart from the rest.
     """
 
     status: AgentStatus
@@ -219,6 +221,7 @@ class AgentResult:
     unknown: Unknown | None = None
     output: RunnerOutput | None = None
     unpaid: CapReached | None = None
+    structured: dict[str, Any] | None = None
 
     @property
     def ok(self) -> bool:

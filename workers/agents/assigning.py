@@ -4,6 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
+from shared.contracts.development import dev_task
+from shared.contracts.project import DevTask
 from shared.domain.agent import AgentWork, RunnerChoice
 from shared.domain.attempt import AgentResult, Attempt, Outcome
 from shared.domain.errors import Defect
@@ -68,6 +70,7 @@ class Assigning:
                 acceptance=work.acceptance,
                 earlier=earlier_work(self._last(subtask)),
                 replies=self._replies(),
+                dev_task=self._dev_task(subtask),
             ),
             runner=choice.runner,
             name=choice.name,
@@ -86,6 +89,18 @@ class Assigning:
             entry=entry_of(last),
             after=None if last is None else _runner(last),
             watchdog=work.watchdog,
+        )
+
+    def _dev_task(self, subtask: SentSubtask) -> DevTask | None:
+        """The step as a development task; None where nothing is delivered."""
+        order = self._order
+        if not order.policy.deliver:
+            return None
+        return dev_task(
+            order.step,
+            (subtask,),
+            rejections=order.rejections,
+            max_attempts=order.policy.max_delivery_attempts,
         )
 
     def _entered(self, work: AgentWork, attempts: Iterable[Attempt]) -> Enter | None:

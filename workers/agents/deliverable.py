@@ -7,6 +7,9 @@ from typing import Any, Final
 from shared.domain.attempt import AgentStatus
 from shared.domain.question import MOST_OPTIONS, Question
 
+VERDICT: Final = "approved"
+"""The field of a review that holds its verdict."""
+
 _CLAIMS: Final = (AgentStatus.OK, AgentStatus.PARTIAL, AgentStatus.BLOCKED, AgentStatus.ERROR)
 
 
@@ -59,10 +62,16 @@ def schema(*, interactive: bool) -> dict[str, Any]:
 
 
 def parse_deliverable(value: object) -> Deliverable | None:
-    """The deliverable that a value of JSON holds; None if it does not hold one."""
+    """The deliverable that a value of JSON holds; None if it does not hold one.
+
+    A verdict on the work of another (`shared.contracts.project.ReviewResult`) claims nothing of its
+    author's own work: whoever gives one has done what it was asked.
+    """
     if not isinstance(value, Mapping):
         return None
-    status, summary = value.get("status"), value.get("summary")
+    is_verdict = isinstance(value.get(VERDICT), bool)
+    status = value.get("status", AgentStatus.OK.value if is_verdict else None)
+    summary = value.get("summary")
     if not isinstance(status, str) or not isinstance(summary, str):
         return None
     if status not in {*_CLAIMS, AgentStatus.NEEDS_INPUT}:

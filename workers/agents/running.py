@@ -1,8 +1,9 @@
 """Runs one attempt of an agent: started once for its key, followed, and read to its result."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import structlog
@@ -72,7 +73,7 @@ class AgentTask:
     `key` is what people call the work; its budgets (0: no dollars) and `compliance` are the plan's.
     `home` is the key of the attempt whose home it gets, None for its own. `earlier` is what agents
     have done at it before, oldest first, `after` who worked last, and `entry` why its runner is
-    entered.
+    entered. `form` is the JSON Schema of its answer, None for that of a deliverable.
     """
 
     this: Try
@@ -94,6 +95,7 @@ class AgentTask:
     entry: EntryReason = EntryReason.FIRST
     after: str | None = None
     watchdog: Watchdog = field(default_factory=lambda: Watchdog(enabled=False))
+    form: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,7 @@ class AgentRuns:
             interactive=task.mode is not ExecutionMode.AUTONOMOUS,
             allowed_tools=task.allowed_tools,
             resumed=task.resumed,
+            form=task.form,
         )
         invocation = runner.invocation(order)
         call = Call(
@@ -352,6 +355,7 @@ class _Run:
             signal=result.signal,
             left_over=result.left_over,
             unknown=result.unknown,
+            structured=None if said.structured is None else dict(said.structured),
             output=kept_output(result, self._follower.transcript, self._unmasked),
         )
         made = made if made.ok else replace(made, unpaid=unpaid)

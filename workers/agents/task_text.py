@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from shared.contracts.project import DevTask
 from shared.domain.question import Reply
 
 
@@ -11,7 +12,8 @@ class Assignment:
 
     `context` names files of the repository to read first. `acceptance` says what must hold at the
     end. `earlier` tells what another attempt did already: the workspace holds its work. `replies`
-    are questions that a person has answered.
+    are questions that a person has answered. In a session, `dev_task` is the step as a development
+    task, with the history of its rejections.
     """
 
     goal: str
@@ -19,6 +21,7 @@ class Assignment:
     acceptance: tuple[str, ...] = ()
     earlier: str = ""
     replies: tuple[Reply, ...] = ()
+    dev_task: DevTask | None = None
 
     def __str__(self) -> str:
         """The task as the agent reads it."""
@@ -32,10 +35,30 @@ class Assignment:
                 "An earlier attempt left its work in this folder. Continue from it; do not start "
                 f"again. This is what is known about it:\n\n{self.earlier.strip()}"
             )
+        if self.dev_task is not None:
+            parts.append(_development(self.dev_task))
         if self.replies:
             answered = "\n\n".join(map(str, self.replies))
             parts.append(f"A person has answered these questions:\n\n{answered}")
         return "\n\n".join(parts)
+
+
+def _development(task: DevTask) -> str:
+    """The development task, and what an author has to do whose delivery was rejected."""
+    parts = ["This is the development task that you work at, as JSON:", as_json(task)]
+    if task.rejection_history:
+        parts.append(
+            "Its `rejection_history` says why its earlier deliveries were rejected, the first time "
+            "first. This folder holds the last of them, on top of all that was accepted meanwhile. "
+            "Put right everything that the newest entry says, and keep what is good already. Where "
+            "files could not be merged they have conflict markers: resolve every one of them."
+        )
+    return "\n\n".join(parts)
+
+
+def as_json(task: DevTask) -> str:
+    """The development task as an agent reads it: what differs from a task that nobody has begun."""
+    return task.model_dump_json(indent=1, exclude_defaults=True)
 
 
 def _listed(title: str, lines: tuple[str, ...]) -> str:

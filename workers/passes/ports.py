@@ -13,6 +13,7 @@ from shared.domain.error_class import ErrorClass
 from shared.domain.plan import Step
 from shared.domain.question import PassReply, Question
 from shared.domain.records import HostRecord
+from shared.domain.rejected_delivery import RejectedDelivery
 from shared.domain.spending import Unpaid
 from shared.domain.target import Target
 from shared.domain.verdict import Verdict
@@ -42,7 +43,8 @@ class PassOrder:
     `earlier` holds the recorded attempts of this step in this run, oldest first. Those of this
     revision count, and those of this pass are not repeated; those of other revisions only
     determine the number of the next attempt. `replies` holds what people have answered to the
-    questions of this step in this run, oldest first.
+    questions of this step in this run, oldest first. `rejections` says why earlier deliveries of
+    the step were rejected, oldest first.
     """
 
     run_id: int
@@ -56,6 +58,7 @@ class PassOrder:
     earlier: tuple[Attempt, ...] = ()
     undo: tuple[Undo, ...] = ()
     replies: tuple[PassReply, ...] = ()
+    rejections: tuple[RejectedDelivery, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Final
 from shared.domain.attempt import AgentStatus
 from shared.domain.errors import Rejected
 from shared.domain.question import MOST_OPTIONS, Question
-from workers.agents.deliverable import join_questions, schema
+from workers.agents.deliverable import join_questions
 from workers.agents.events import (
     AgentEvent,
     Asked,
@@ -108,7 +108,7 @@ def _client() -> str:
 
 
 def _prompt(order: AgentOrder, task: str) -> str:
-    form = json.dumps(schema(interactive=order.interactive))
+    form = json.dumps(order.answer_schema)
     parts = (
         order.protocol,
         task,

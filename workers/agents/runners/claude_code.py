@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from shared.domain.attempt import AgentStatus
 from shared.domain.question import MOST_OPTIONS, Question
-from workers.agents.deliverable import Deliverable, join_questions, parse_deliverable, schema
+from workers.agents.deliverable import Deliverable, join_questions, parse_deliverable
 from workers.agents.events import (
     AgentEvent,
     Asked,
@@ -120,7 +120,7 @@ def _flags(order: AgentOrder) -> Iterator[str]:
     yield f"--settings={order.home}/{_SETTINGS}"
     yield "--permission-mode=acceptEdits"
     yield f"--tools={','.join(_tools(order))}"
-    yield f"--json-schema={_dump(schema(interactive=order.interactive))}"
+    yield f"--json-schema={_dump(order.answer_schema)}"
     if order.resumed is not None:
         yield f"--resume={order.resumed.session}"
     else:

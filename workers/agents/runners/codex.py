@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from shared.domain.attempt import AgentStatus
 from shared.domain.errors import Rejected
-from workers.agents.deliverable import parse_deliverable, schema
+from workers.agents.deliverable import parse_deliverable
 from workers.agents.events import (
     AgentEvent,
     Asked,
@@ -97,7 +97,7 @@ class Codex:
             {"CODEX_HOME": f"{order.home}/codex", **order.variables},
             order.workspace,
             order.home,
-            files={_RUN: _RUNNING, _SCHEMA: json.dumps(schema(interactive=order.interactive))},
+            files={_RUN: _RUNNING, _SCHEMA: json.dumps(order.answer_schema)},
             stdin=order.message or str(order.assignment),
             secrets={TOKEN: gateway.token} if gateway else {},
         )

@@ -4,11 +4,12 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from shared.domain.attempt import AgentStatus, EndedBy
 from shared.domain.errors import Rejected
 from shared.domain.question import Reply
+from workers.agents.deliverable import schema
 from workers.agents.events import AgentEvent, Asked, EndReason, UsageReported
 from workers.agents.task_text import Assignment
 
@@ -56,7 +57,7 @@ class AgentOrder:
     agent ask. `allowed_tools` None means the runner's usual tools. `program` is a command line
     that starts the runner in place of its own name; `acp` and `command` have one already.
     `cost_limit` is in US dollars, `turn_limit` counts requests to the model. `variables` are added
-    to the environment.
+    to the environment. `form` is the JSON Schema of its answer, None for that of a deliverable.
     """
 
     assignment: Assignment
@@ -73,6 +74,12 @@ class AgentOrder:
     cost_limit: Decimal | None = None
     resumed: Resumed | None = None
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    form: Mapping[str, Any] | None = None
+
+    @property
+    def answer_schema(self) -> dict[str, Any]:
+        """The JSON Schema of what it answers at its end."""
+        return schema(interactive=self.interactive) if self.form is None else dict(self.form)
 
     @property
     def message(self) -> str | None:
