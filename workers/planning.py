@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from shared.contracts.project import ProjectPlan
 from shared.domain.agent import RunnerChoice
 from shared.domain.bundle import Bundle
 from shared.domain.changed_plan import needs_left, renumber
@@ -96,7 +97,8 @@ class PlanRequest:
 
     `facts` is what was observed on the targets, `rules` is what the guard allows on them, and
     `replies` holds the answers of the person who submitted the task. `looks` is what the planner
-    has asked to see, `now` the date and time with its zone, `agents` where agents can work.
+    has asked to see, `now` the date and time with its zone, `agents` where agents can work. `hosts`
+    are the names of the hosts under whose policies the commands of a project would run.
     """
 
     prompt: str
@@ -108,6 +110,7 @@ class PlanRequest:
     looks: Looks = NO_LOOKS
     now: str = ""
     agents: AgentOffer = NO_AGENTS
+    hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +258,14 @@ class ReplanRequest:
         return gone_on or phase == StepPhase.DONE or phase not in ENDED_STEP
 
 
+@dataclass(frozen=True, slots=True)
+class ProjectDraft:
+    """A manager's answer to a goal: the project, and the plan whose steps are its tasks."""
+
+    project: ProjectPlan
+    plan: Plan
+
+
 class NotAsPlanned(Rejected):
     """A planner says that the request cannot be carried out as it was planned."""
 
@@ -280,9 +291,9 @@ class PlannerBackend(Protocol):
     """A backend that answers for the planning roles: a model or a library of known jobs.
 
     Every method raises Transient (try later), Rejected (no answer, or one that cannot be used) or
-    Misconfigured (no key, no library). `plan`, `detail`, `revise` and `replan` raise LooksFirst if
-    they want to see something first. `uses_facts` says whether the backend can use facts about
-    the targets.
+    Misconfigured (no key, no library). `plan`, `project`, `detail`, `revise` and `replan` raise
+    LooksFirst if they want to see something first. `uses_facts` says whether the backend can use
+    facts about the targets.
     """
 
     @property
@@ -294,6 +305,10 @@ class PlannerBackend(Protocol):
 
     def plan(self, request: PlanRequest) -> Plan:
         """The main steps (S0.26); a step that already has subtasks needs no detailing."""
+        ...
+
+    def project(self, request: PlanRequest) -> ProjectDraft:
+        """What is there, and the development tasks that remain, in its one repository (S3.55)."""
         ...
 
     def detail(self, request: DetailRequest) -> tuple[Subtask, ...]:

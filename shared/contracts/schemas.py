@@ -18,6 +18,7 @@ from shared.contracts.documents import PlanDocument, RevisionDocument
 from shared.contracts.exchange import ExecutorRequest, ExecutorResponse
 from shared.contracts.planstep import PlanStep
 from shared.contracts.project import DevTask, ProjectAnalysis, ProjectPlan, ReviewResult
+from shared.contracts.project_answer import ProjectAnswer
 from shared.domain.errors import Rejected
 
 _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
@@ -26,6 +27,7 @@ _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "revision": RevisionDocument.model_json_schema,
     "bundle": bundle_schema,
     "plan-answer": PlanAnswer.model_json_schema,
+    "project-answer": ProjectAnswer.model_json_schema,
     "detail-answer": DetailAnswer.model_json_schema,
     "revision-answer": RevisionAnswer.model_json_schema,
     "advice-answer": AdviceAnswer.model_json_schema,

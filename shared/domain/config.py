@@ -59,6 +59,7 @@ class Policy:
     look_rounds: int = 2
     detail_steps: str = "at_once"
     deliver: bool = False
+    project: bool = False
     max_delivery_attempts: int = 3
     checkpoint: str = "at_end"
     accept_at_once: int = 4

@@ -11,6 +11,11 @@
             when: "Address already in use"                       # over the output of what failed
             reason: Something else holds the port; stop it first.
             subtasks: [...]                                      # as in a plan file
+    projects:
+      - id: report
+        match: ["write the report"]
+        analysis: {...}   # as `replan schema show project-answer` describes it
+        tasks: [...]
     revisions: [...]      # without `step`: for any step of any task, whoever planned it
 
 Named groups of `when` are parameters of the alternative, too. Only what is text can have parameters
@@ -31,8 +36,10 @@ from shared.contracts.documents import StepDocument, SubtaskDocument
 from shared.contracts.fields import Text
 from shared.contracts.origin import Origin
 from shared.contracts.planfile import plan_in, revision_in
+from shared.contracts.project_answer import AnalysisAnswer, DevTaskAnswer, ProjectAnswer
 from shared.domain.config import Policy
 from shared.domain.errors import ReplanError
+from shared.domain.plan import Author, PlanningRole
 from shared.runbook import template
 
 
@@ -133,10 +140,40 @@ class RunbookJob(Document):
         return None
 
 
+class RunbookProject(Document):
+    """A known project: the goals that it matches, what there is, and what remains to be done."""
+
+    id: Text
+    match: Annotated[list[Pattern], Field(min_length=1)]
+    summary: Text = ""
+    analysis: AnalysisAnswer | None = None
+    tasks: Annotated[list[DevTaskAnswer], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _can_be_carried_out(self) -> "RunbookProject":
+        try:
+            answer = self.answer()
+            answer.project(self.id, max_attempts=1)
+            answer.plan(Author(PlanningRole.PLANNER, "runbook"))
+        except ReplanError as error:
+            raise _unfit(error.reason) from error
+        return self
+
+    def answer(self) -> ProjectAnswer:
+        """The recorded answer of a manager."""
+        return ProjectAnswer(summary=self.summary, analysis=self.analysis, tasks=self.tasks)
+
+    def is_asked_in(self, goal: str) -> bool:
+        """Whether the goal matches it."""
+        flat = " ".join(goal.split())
+        return any(re.search(pattern, flat, re.IGNORECASE) for pattern in self.match)
+
+
 class RunbookFile(Document):
     """One file of the library."""
 
     jobs: list[RunbookJob] = Field(default_factory=list)
+    projects: list[RunbookProject] = Field(default_factory=list)
     revisions: list[Alternative] = Field(default_factory=list)
 
     @model_validator(mode="after")

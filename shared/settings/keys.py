@@ -265,6 +265,7 @@ _ABOUT = {
     "look_rounds": "times that a planner may look at hosts before it answers; 0: never",
     "detail_steps": "when steps get commands: at_once, or in_turn, when what they need is done",
     "deliver": "whether work in a repository ends as deliveries, which are accepted and published",
+    "project": "whether the planner works as a manager: an analysis, and development tasks",
     "max_delivery_attempts": "rejected deliveries of a step after which its planner is asked",
     "checkpoint": "when accepted work is published: at_end of the task, or by_hand",
     "accept_at_once": "deliveries of a session that are checked at the same time",

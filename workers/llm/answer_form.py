@@ -13,6 +13,7 @@ from shared.contracts.answers import (
     RevisionAnswer,
 )
 from shared.contracts.complaints import Document, describe
+from shared.contracts.project_answer import ProjectAnswer
 from shared.domain.errors import Rejected
 from shared.domain.plan import Author, PlanningRole
 from workers.llm.parsing import NotAnAnswer, object_in
@@ -24,6 +25,10 @@ _FORMS: dict[str, tuple[type[Document], Callable[[Any, Collection[str]], object]
     "refine": (RefineAnswer, lambda answer, _: answer),
     "plan": (PlanAnswer, lambda answer, offered: answer.plan(_SOMEBODY, repositories=offered)),
     "replan": (PlanAnswer, lambda answer, offered: answer.plan(_SOMEBODY, repositories=offered)),
+    "project": (
+        ProjectAnswer,
+        lambda answer, _: (answer.project("goal", 1), answer.plan(_SOMEBODY)),
+    ),
     "detail": (DetailAnswer, lambda answer, _: answer.to_subtasks()),
     "revise": (RevisionAnswer, lambda answer, _: answer.to_subtasks()),
     "advise": (AdviceAnswer, lambda answer, _: answer),

@@ -15,6 +15,7 @@ from shared.contracts.answers import (
 )
 from shared.contracts.complaints import Document
 from shared.contracts.look_answer import without_looks
+from shared.contracts.project_answer import ProjectAnswer
 from shared.contracts.schemas import schema_of
 from shared.domain.acceptance import dropped_by, keep_checks, missing_checks
 from shared.domain.config import PLAN, Policy
@@ -43,6 +44,7 @@ from workers.llm.judged import (
 )
 from workers.llm.model import LanguageModel
 from workers.llm.planned_agents import planned, replanned, settle_agents
+from workers.llm.planned_project import planned_project
 from workers.llm.prompts import PromptTexts
 from workers.llm.review import GuardFor, Reviewer, left_out
 from workers.llm.schema_forms import in_words
@@ -54,6 +56,7 @@ from workers.planning import (
     Looks,
     NotAsPlanned,
     PlanRequest,
+    ProjectDraft,
     ReplanRequest,
     RetryAdvice,
     ReviseRequest,
@@ -114,6 +117,22 @@ class ModelBackend:
             _offering(question, request.agents),
             PlanAnswer,
             lambda answer: judged(lambda: planned(answer, author, request.agents)),
+        )
+
+    def project(self, request: PlanRequest) -> ProjectDraft:
+        """The analysis of a repository, and the development tasks that remain (S3.55)."""
+        question = prompts.project_question(
+            self._texts,
+            request,
+            model=self._settings.model_of(PlanningRole.PLANNER.value),
+            schema=_schema("project-answer", request.looks, request.agents),
+        )
+        author = Author(PlanningRole.PLANNER, self._settings.provider.value)
+        review = self._reviewer(request.policy, request.hosts, (), request.agents)
+        return self._ask(
+            _offering(question, request.agents),
+            ProjectAnswer,
+            lambda answer: planned_project(answer, author, request, review),
         )
 
     def detail(self, request: DetailRequest) -> tuple[Subtask, ...]:

@@ -63,6 +63,7 @@ class PromptTexts:
     repositories: str = ""
     agents: str = ""
     agents_failed: str = ""
+    project: str = ""
 
 
 def refine_question(
@@ -93,6 +94,23 @@ def plan_question(
     blocks = _blocks(texts, said, looks=request.looks)
     instruction = _with_agents(request.agents, texts.plan, texts.repositories)
     parts = _Parts("plan", PlanningRole.PLANNER.value, instruction, blocks, request.rules)
+    asked = _question(texts, parts, model, schema, PLAN_BY_HAND)
+    return replace(asked, looks_left=request.looks.left, now=request.now)
+
+
+def project_question(
+    texts: PromptTexts, request: PlanRequest, *, model: str, schema: Schema
+) -> ModelQuestion:
+    """Ask for the analysis of a repository and the development tasks that remain (S3.55)."""
+    said = join(
+        _task_and_targets(request.prompt, request.targets),
+        _replies(request.replies),
+        _facts(request.facts),
+        _policy(request.policy),
+        describe_offer(request.agents),
+    )
+    blocks = _blocks(texts, said, looks=request.looks)
+    parts = _Parts("project", PlanningRole.PLANNER.value, texts.project, blocks, request.rules)
     asked = _question(texts, parts, model, schema, PLAN_BY_HAND)
     return replace(asked, looks_left=request.looks.left, now=request.now)
 

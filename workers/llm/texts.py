@@ -31,4 +31,5 @@ def prompt_texts(version: str = VERSION) -> PromptTexts:
         repositories=text("repositories"),
         agents=text("agents"),
         agents_failed=text("agents_failed"),
+        project=text("project"),
     )

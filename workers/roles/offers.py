@@ -30,6 +30,14 @@ def offer_for_plan(database: Database, prompt: str, on: Sequence[str]) -> AgentO
     return AgentOffer(tuple(offered), tuple(runners), history=history, targets=tuple(on))
 
 
+def only(offer: AgentOffer, names: Sequence[str]) -> AgentOffer:
+    """What is offered in the repositories of these names alone."""
+    places = tuple(each for each in offer.repositories if each.name in names)
+    runners = dict.fromkeys(name for each in places for name in each.startable)
+    history = tuple(each for each in offer.history if each.repository in names)
+    return replace(offer, repositories=places, runners=tuple(runners), history=history)
+
+
 def offer_for_step(
     database: Database, step: Step, on: Sequence[str], revisions: Iterable[Revision] = ()
 ) -> AgentOffer:

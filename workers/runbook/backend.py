@@ -16,6 +16,7 @@ from shared.runbook.template import fill, parameters_in
 from workers.planning import (
     DetailRequest,
     PlanRequest,
+    ProjectDraft,
     ReplanRequest,
     RetryAdvice,
     ReviseRequest,
@@ -76,6 +77,23 @@ class RunbookBackend:
         author = Author(PlanningRole.PLANNER, "runbook")
         steps = tuple(replace(step, author=author, recovery=Recovery.REPLAN) for step in plan.steps)
         return replace(plan, steps=steps)
+
+    def project(self, request: PlanRequest) -> ProjectDraft:
+        """The analysis and the tasks of the project that the goal asks for.
+
+        Raises Rejected if the library has no such project.
+        """
+        found = self._library.find_project(request.prompt)
+        if found is None:
+            known = ", ".join(project.id for project in self._library.projects) or "none"
+            raise Rejected(
+                f"the runbook library knows no project for {request.prompt!r}; it knows {known}",
+                stage="plan",
+                next_step=PLAN_BY_HAND,
+            )
+        answer = found.answer()
+        project = answer.project(request.prompt, request.policy.max_delivery_attempts)
+        return ProjectDraft(project, answer.plan(Author(PlanningRole.PLANNER, "runbook")))
 
     def detail(self, request: DetailRequest) -> tuple[Subtask, ...]:
         """The recorded subtasks of a step of a known job."""

@@ -8,17 +8,18 @@ from shared.contracts.origin import Origin
 from shared.contracts.yamltext import read_yaml
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
-from shared.runbook.entries import Alternative, RunbookFile, RunbookJob
+from shared.runbook.entries import Alternative, RunbookFile, RunbookJob, RunbookProject
 
 SHIPPED = Path(__file__).parent / "library"
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Every known job, and the alternatives that apply to any step; the operator's come first."""
+    """Every known job and project, and the alternatives for any step; the operator's come first."""
 
     jobs: tuple[RunbookJob, ...]
     revisions: tuple[Alternative, ...]
+    projects: tuple[RunbookProject, ...] = ()
 
     def find_job(self, prompt: str) -> tuple[RunbookJob, dict[str, str]] | None:
         """The first job that the prompt asks for, with its parameters."""
@@ -27,6 +28,10 @@ class Library:
             if parameters is not None:
                 return job, parameters
         return None
+
+    def find_project(self, goal: str) -> RunbookProject | None:
+        """The first project that the goal asks for."""
+        return next((each for each in self.projects if each.is_asked_in(goal)), None)
 
 
 def read_library(folders: Iterable[Path] = ()) -> Library:
@@ -39,6 +44,7 @@ def read_library(folders: Iterable[Path] = ()) -> Library:
     return Library(
         jobs=tuple(job for file in files for job in file.jobs),
         revisions=tuple(alternative for file in files for alternative in file.revisions),
+        projects=tuple(project for file in files for project in file.projects),
     )
 
 

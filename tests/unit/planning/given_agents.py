@@ -39,6 +39,16 @@ PLAN_REQUEST = PlanRequest(
     PROMPT, ("web1: over SSH, account deploy",), Policy(), agents=OFFER, now="2026-01-01 12:00 UTC"
 )
 
+IN_PROJECT = AgentOffer((APP,), ("claude-code", "codex"), (), HISTORY[:1], ("app",))
+PROJECT_REQUEST = PlanRequest(
+    "The parser of app reads empty lines, and says so in its help",
+    ("app: a git repository on the host localhost",),
+    Policy(deliver=True, project=True),
+    agents=IN_PROJECT,
+    hosts=("localhost",),
+    now="2026-01-01 12:00 UTC",
+)
+
 AUTHOR = Author(PlanningRole.SUBTASK_PLANNER, "anthropic")
 WORK = AgentWork(
     context=("src/parser.py",),

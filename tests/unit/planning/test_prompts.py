@@ -17,6 +17,7 @@ from tests.unit.planning.given import (
     bundle,
     revise_request,
 )
+from tests.unit.planning.given_agents import PROJECT_REQUEST
 from workers.llm.calls import ModelQuestion, Speaker, Turn, user_turn
 from workers.llm.prompt_text import own, set_apart
 from workers.llm.prompts import (
@@ -25,6 +26,7 @@ from workers.llm.prompts import (
     complaint,
     detail_question,
     plan_question,
+    project_question,
     refine_question,
     replan_question,
     revise_question,
@@ -41,10 +43,12 @@ TEXTS = PromptTexts(
     revise="REVISE",
     repair="Wrong: {complaint} Again.",
     replan="REPLAN",
+    project="PROJECT",
 )
 QUESTIONS = {
     "refine": refine_question(TEXTS, PLAN_REQUEST, model="m", schema={}),
     "plan": plan_question(TEXTS, PLAN_REQUEST, model="m", schema={}),
+    "project": project_question(TEXTS, PROJECT_REQUEST, model="m", schema={}),
     "detail": detail_question(TEXTS, DETAIL_REQUEST, model="m", schema={}),
     "revise": revise_question(
         TEXTS,
