@@ -14,6 +14,7 @@ from shared.contracts.answers import (
 from shared.contracts.bundle import bundle_schema
 from shared.contracts.coderesult import CodeResult
 from shared.contracts.complaints import unknown
+from shared.contracts.deliverables import Deliverables
 from shared.contracts.documents import PlanDocument, RevisionDocument
 from shared.contracts.exchange import ExecutorRequest, ExecutorResponse
 from shared.contracts.planstep import PlanStep
@@ -36,6 +37,7 @@ _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "executor-request": ExecutorRequest.model_json_schema,
     "executor-response": ExecutorResponse.model_json_schema,
     "code-result": CodeResult.model_json_schema,
+    "deliverables": Deliverables.model_json_schema,
     "dev-task": DevTask.model_json_schema,
     "project-analysis": ProjectAnalysis.model_json_schema,
     "project-plan": ProjectPlan.model_json_schema,

@@ -1,7 +1,22 @@
 """A delivery: what a pass published, and what becomes of it until it is on the remote."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+ISSUE_ID: Final = r"L-\d{6,}"
+"""The form of the id of an issue (S2.41)."""
+
+
+def is_issue_id(text: str) -> bool:
+    """Whether the text has the form of an issue's id."""
+    return re.fullmatch(ISSUE_ID, text, re.ASCII) is not None
+
+
+def issue_id(task: int, step: int, key: str) -> str:
+    """The id under which a step delivers: its own key if that has the form, else of its place."""
+    return key if is_issue_id(key) else f"L-{task:03d}{step:03d}"
 
 
 class DeliveryStatus(StrEnum):

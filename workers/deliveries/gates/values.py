@@ -1,0 +1,125 @@
+"""What the gates are given, and what they give back."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from shared.domain.delivery import Trust
+from shared.domain.finding_words import explain_person, explain_refusal
+from shared.domain.findings import Effect, Finding, trust_after
+from shared.domain.target import Repository, TrustRule
+from shared.secrets.masking import Masker
+from workers.deliveries.changes import SYMLINK, FileChange
+
+
+@dataclass(frozen=True, slots=True)
+class GateLimits:
+    """How large a delivery may be: bytes of a file, bytes of its patch, and its files."""
+
+    file: int = 10_000_000
+    patch: int = 50_000_000
+    files: int = 3_000
+
+
+USUAL: Final = GateLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class GatePolicy:
+    """What the repository says about deliveries; see `shared.domain.target.Repository`."""
+
+    forbidden_paths: tuple[str, ...] = ()
+    trust: tuple[TrustRule, ...] = ()
+    checks: tuple[str, ...] = ()
+    limits: GateLimits = USUAL
+
+    @classmethod
+    def of(cls, repository: Repository) -> "GatePolicy":
+        """The policy in the row of a repository."""
+        return cls(repository.forbidden_paths, repository.trust, repository.checks)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What the author of a delivery says about it, as it came; None if it said nothing."""
+
+    issue_id: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class GateInput:
+    """A delivery, or its merge with the line of its session.
+
+    `changes` are the differences between `base` and `tree`. `contents` holds the blobs of both
+    sides by their ids: those that `oids_to_read` names, or those of them that could be had. `paths`
+    are all files of the base, `links` its symbolic links with their targets. `left_out` are files
+    of the workspace that no tree could hold. `reverted` are paths whose new blob is an older one
+    of the line, each with the commit that had it. `patch` is the size of the patch in bytes.
+    `claim` is None for a merge: what an author says is about the delivery alone. `base_known` says
+    that the base is a commit of the session's line. `masker` knows the secrets of the installation.
+    """
+
+    base: str
+    tree: str
+    changes: tuple[FileChange, ...]
+    contents: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    paths: Collection[str] = ()
+    links: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    reverted: tuple[tuple[str, str], ...] = ()
+    patch: int = 0
+    claim: Claim | None = None
+    base_known: bool = True
+    policy: GatePolicy = field(default_factory=GatePolicy)
+    masker: Masker | None = None
+
+    def old(self, change: FileChange) -> bytes | None:
+        """The content of the path in the base; None if it has none there, or it was not read."""
+        return self.contents.get(change.old_oid) if change.has_old_blob else None
+
+    def new(self, change: FileChange) -> bytes | None:
+        """The content of the path in the delivery; None as for `old`."""
+        return self.contents.get(change.new_oid) if change.has_new_blob else None
+
+    @property
+    def added_links(self) -> Iterator[tuple[FileChange, str]]:
+        """The symbolic links that are new or lead elsewhere, with their targets."""
+        for change in self.changes:
+            target = self.new(change) if change.new_mode == SYMLINK else None
+            if target is not None:
+                yield change, target.decode("utf-8", "surrogateescape")
+
+
+@dataclass(frozen=True, slots=True)
+class GateReport:
+    """What the gates found, what refuses it first."""
+
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def refusals(self) -> tuple[Finding, ...]:
+        """What keeps the delivery from being published or accepted."""
+        return tuple(each for each in self.findings if each.effect is Effect.REFUSE)
+
+    @property
+    def trust(self) -> Trust:
+        """Who may accept the delivery."""
+        return trust_after(self.findings)
+
+    @property
+    def reason(self) -> str:
+        """Why the delivery is refused, in words; empty if it is not."""
+        return explain_refusal(self.findings)
+
+    @property
+    def why(self) -> str:
+        """What a person who is to allow it should look at, in words; empty if none is needed."""
+        return explain_person(self.findings)
+
+
+def oids_to_read(changes: Collection[FileChange], limits: GateLimits = USUAL) -> tuple[str, ...]:
+    """The blobs whose content the gates need, each once; none that is too large anyway."""
+    new = (c.new_oid for c in changes if c.has_new_blob and c.size <= limits.file)
+    old = (c.old_oid for c in changes if c.has_old_blob)
+    return tuple(dict.fromkeys((*new, *old)))
