@@ -26,7 +26,10 @@ def script(
     call: tuple[str, ...],
     variables: Variables,
 ) -> str:
-    """The text that calls one function of the scripts; no variable may be unset."""
+    """The text that calls one function of the scripts; no variable may be unset.
+
+    A part is one of this package, or of another one: `workers.deliveries:line`.
+    """
     place = f"place={path_word(root)}/{shlex.quote(repository.name)}"
     path = f"path={path_word(repository.path)}" if repository.path else "path="
     given = {"name": repository.name, **variables}
@@ -42,10 +45,16 @@ def _word(value: str | int | None) -> str:
 
 @cache
 def _text(parts: tuple[str, ...]) -> str:
-    folder = files("workers.agents.workspaces")
-    texts = (folder.joinpath(f"{part}.sh").read_text(encoding="utf-8") for part in parts)
-    lines = (_COMMENT.sub("", line.lstrip(" ")) for line in "".join(texts).splitlines())
+    lines = (
+        _COMMENT.sub("", line.lstrip(" ")) for part in parts for line in _part(part).splitlines()
+    )
     return "\n".join(line for line in lines if line)
+
+
+def _part(part: str) -> str:
+    package, _, name = part.rpartition(":")
+    folder = files(package or "workers.agents.workspaces")
+    return folder.joinpath(f"{name}.sh").read_text(encoding="utf-8")
 
 
 def parse(output: bytes) -> Fields:

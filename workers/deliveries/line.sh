@@ -1,0 +1,238 @@
+# Publishes deliveries and merges them into the line of a session, in our git directory alone: no
+# work tree, no branch, and nothing that a configuration or an attribute says.
+#
+# What is written can be written again: objects have the names of their contents, a commit is made
+# of what its delivery says, and a ref is a file that is moved into its place. So a script that was
+# killed anywhere is simply run again. Besides the folders' own tools, it needs base64.
+#
+# Below the place:
+#   ours.git/refs/replan/deliveries/DELIVERY   the commit of a delivery on its base
+#   ours.git/refs/replan/conflicts/DELIVERY    the tree of its last conflict, with the markers
+#   ours.git/refs/replan/sessions/SESSION      the head of a session
+#   work/line.N                                what one script works with
+#   work/patch.OID.N.PART                      a part of a patch that was sent here
+
+open_line() { # make a folder to work in, and go there
+  require_place
+  mkdir -p "$place/work" || failed no_place "$place"
+  identify
+  for each in "$place"/work/line.*; do
+    [ ! -e "$each" ] || is_built "$each" || remove "$each"
+  done
+  make_folder line
+  trap 'cd /; remove "$made"' EXIT
+  cd "$made" || failed no_place "$made"
+  export GIT_INDEX_FILE="$made/index"
+}
+require_commit() { git cat-file -e "$1^{commit}" 2>/dev/null || fail no_commit "$1"; }
+require_tree() { git cat-file -e "$1^{tree}" 2>/dev/null || fail no_tree "$1"; }
+differ() { # from to words...
+  from=$1 to=$2
+  shift 2
+  git diff-tree -r --full-index --no-renames --no-color --no-ext-diff --no-textconv "$@" \
+    "$from" "$to" --
+}
+write_patch() { # base tree file
+  said=$(differ "$1" "$2" -p --binary --src-prefix=a/ --dst-prefix=b/ 2>&1 >"$3") || {
+    require_commit "$1"
+    require_tree "$2"
+    failed git "$said"
+  }
+}
+write_changes() { # from to: write the files that differ, and the sizes of the new ones
+  said=$(differ "$1" "$2" --raw --numstat -z 2>&1 >changes) || {
+    require_commit "$1"
+    require_tree "$2"
+    failed git "$said"
+  }
+  # A name with a newline may add a line here; the sizes are read by the object that they are of.
+  tr '\0' '\n' <changes |
+    sed -n 's/^:[0-7]* [0-7]* [0-9a-f]* \([0-9a-f]*\) [A-Z]$/\1/p' |
+    git cat-file --batch-check='%(objectname) %(objectsize)' >sizes || failed git cat-file
+}
+give() { # file...: tell their sizes, and print as much of them all as there is room, from the offset
+  for each; do tell size "$(wc -c <"$each")"; done
+  printf '\0'
+  if [ "$offset" = 0 ]; then cat "$@"; else cat "$@" | tail -c "+$((offset + 1))"; fi |
+    head -c "$room"
+}
+
+changes() { # base tree
+  open_line
+  write_changes "$1" "$2"
+  give changes sizes
+}
+patch() { # base tree
+  open_line
+  write_patch "$1" "$2" patch
+  tell oid "$(git hash-object --no-filters patch)"
+  give patch
+}
+publish_tree() { # base tree: give its changes and its patch, which makes that tree of the base
+  open_line
+  write_changes "$1" "$2"
+  write_patch "$1" "$2" patch
+  [ "$offset" != 0 ] || {
+    apply_patch "$1" patch
+    [ "$applied" = "$(git rev-parse "$2^{tree}")" ] || fail other_tree "$applied"
+  }
+  tell oid "$(git hash-object --no-filters patch)"
+  give changes sizes patch
+}
+contents() { # oid...: give the blobs that are not larger than the limit
+  open_line
+  printf '%s\n' "$@" |
+    git cat-file --batch-check='%(objectname) %(objecttype) %(objectsize)' >found ||
+    failed git cat-file
+  while read -r oid type size; do
+    [ "$type" != blob ] || [ "$size" -gt "$limit" ] || echo "$oid"
+  done <found | git cat-file --batch >contents || failed git cat-file
+  give contents
+}
+history() { # head oid...: print the commits of the line that put an object in or out of the paths
+  open_line
+  head=$1
+  shift
+  require_commit "$head"
+  printf %s "$paths" | base64 -d >paths || failed git base64
+  before=$(git rev-list --first-parent --skip="$depth" --max-count=1 "$head" --)
+  for each; do
+    shift
+    set -- "$@" "--find-object=$each"
+  done
+  GIT_LITERAL_PATHSPECS=1 xargs -0 git log --first-parent -m --raw -z --no-abbrev --no-renames \
+    --no-color --no-ext-diff --format=%H "$@" "$head" ${before:+"^$before"} -- <paths >found ||
+    failed git log
+  give found
+}
+
+apply_patch() { # base file: set applied to the tree that it makes
+  said=$(git read-tree "$1" 2>&1) || { require_commit "$1"; failed git "$said"; }
+  if [ -s "$2" ]; then
+    said=$(git apply --cached --whitespace=nowarn "$2" 2>&1) || failed unapplied "$said"
+  fi
+  applied=$(git write-tree) || failed git write-tree
+}
+prove() { # base tree oid: tell whether the patch between them has that name
+  open_line
+  require_commit "$1"
+  git cat-file -e "$2^{tree}" 2>/dev/null || return 0
+  write_patch "$1" "$2" patch
+  [ "$(git hash-object --no-filters patch)" != "$3" ] || tell proven yes
+}
+take_part() { # oid number: keep a part of a patch
+  open_line
+  printf %s "$part" | base64 -d >part && mv -f part "$place/work/patch.$1.$2" ||
+    failed no_place "$place/work"
+}
+apply_parts() { # base tree oid count: make the tree of the parts that were sent, and remove them
+  open_line
+  each=0
+  while [ "$each" -lt "$4" ]; do
+    cat "$place/work/patch.$3.$4.$each" || fail no_part "$each"
+    each=$((each + 1))
+  done >patch 2>/dev/null
+  [ "$(git hash-object --no-filters patch)" = "$3" ] || fail no_part "$3"
+  apply_patch "$1" patch
+  find "$place/work" -type f -name 'patch.*' -mmin +1440 -exec rm -f {} +
+  rm -f "$place/work/patch.$3."*
+  [ "$applied" = "$2" ] || fail other_tree "$applied"
+}
+
+make_commit() { # tree at title delivery parent...: set made_commit
+  tree=$1 at="@$2 +0000" title=$3 delivery=$4
+  shift 4
+  for each; do
+    shift
+    set -- "$@" -p "$each"
+  done
+  made_commit=$(GIT_AUTHOR_DATE=$at GIT_COMMITTER_DATE=$at git commit-tree "$tree" "$@" \
+    -m "$title" -m "Delivery: sha256:$delivery" 2>said)
+}
+put_ref() { # kind name oid: have it ready; put_refs moves all of them to their places
+  mkdir -p "refs/$1" && echo "$3" >"refs/$1/$2" || failed no_place "$made"
+}
+put_refs() {
+  for each in refs/*; do
+    [ -d "$each" ] || continue
+    mkdir -p "$GIT_DIR/refs/replan/${each#refs/}" &&
+      mv -f "$each"/* "$GIT_DIR/refs/replan/${each#refs/}" || failed no_place "$GIT_DIR"
+  done
+}
+merge() { # head session (delivery base tree at title)...: tell the commit and tree of each
+  open_line
+  head=$1 session=$2
+  shift 2
+  [ -z "$session" ] || advance "$session" "$head"
+  while [ $# -gt 0 ]; do
+    before=$head
+    merge_one "$@"
+    shift 5
+  done
+  put_refs
+  write_changes "$before" "$head"
+  give changes sizes
+}
+merge_one() { # delivery base tree at title
+  make_commit "$3" "$4" "$5" "$1" "$2" || explain "$2" "$3"
+  own=$made_commit
+  put_ref deliveries "$1" "$own"
+  if [ "$2" = "$head" ]; then
+    head=$own merged=$3
+  else
+    shared=$(git merge-base "$head" "$own" 2>said)
+    case $shared in
+    "$own") merged=$(git rev-parse "$head^{tree}") ;; # it is there already
+    "$2") merge_trees "$@" ;;
+    *)
+      require_commit "$head"
+      fail not_on_line "$1"
+      ;;
+    esac
+  fi
+  put_ref bases "$head" "$head"
+  tell commit "$head"
+  tell tree "$merged"
+}
+explain() { # base tree: say why no commit could be made
+  require_commit "$1"
+  require_tree "$2"
+  failed git "$(cat said)"
+}
+merge_trees() { # delivery base tree at title: set head and merged
+  git -c merge.directoryRenames=false merge-tree --write-tree -z --name-only --no-messages \
+    "$head" "$own" >merge 2>said
+  code=$?
+  merged=$(head -c ${#head} merge)
+  case $code in
+  0) ;;
+  1) conflict "$1" ;;
+  129) fail old_git "$(git --version)" ;;
+  *) failed git "$(cat said)" ;;
+  esac
+  make_commit "$merged" "$4" "Accept $5" "$1" "$head" "$own" || failed git "$(cat said)"
+  head=$made_commit
+}
+conflict() { # delivery: tell its conflict, and end
+  put_ref conflicts "$1" "$merged"
+  put_refs
+  tell conflict "$1"
+  tell tree "$merged"
+  tail -c "+$((${#head} + 2))" merge | whole_names 60000 |
+    xargs -0 -r sh -c 'for each; do printf "conflicting=%s\0" "$each"; done' sh
+  exit 0
+}
+keep() { # session head
+  open_line
+  advance "$1" "$2"
+  put_refs
+}
+advance() { # session head: keep it, unless what is kept holds it already
+  kept=
+  { read -r kept <"$GIT_DIR/refs/replan/sessions/$1"; } 2>/dev/null
+  [ "$kept" != "$2" ] || return 0
+  require_commit "$2"
+  [ "$kept" ] && git merge-base --is-ancestor "$2" "$kept" 2>/dev/null && return
+  put_ref sessions "$1" "$2"
+  put_ref bases "$2" "$2"
+}

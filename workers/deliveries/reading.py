@@ -1,0 +1,90 @@
+"""What git prints about trees and histories, as values; pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from workers.agents.workspaces.script import Fields, values
+from workers.deliveries.changes import NO_MODE, Change, FileChange
+from workers.deliveries.values import Accepted
+
+
+def read_changes(found: bytes, sizes: bytes) -> tuple[FileChange, ...]:
+    """The changes in what `diff-tree --raw -z` printed; `sizes` has a line for each new blob."""
+    known = dict(line.split(b" ", 1) for line in sizes.splitlines())
+    return tuple(
+        FileChange(
+            path.decode(errors="surrogateescape"),
+            Change(status.decode()),
+            old_mode.decode(),
+            new_mode.decode(),
+            "" if old_mode.decode() == NO_MODE else old_oid.decode(),
+            "" if new_mode.decode() == NO_MODE else new_oid.decode(),
+            int(size) if (size := known.get(new_oid, b"")).isdigit() else 0,
+        )
+        for (old_mode, new_mode, old_oid, new_oid, status), path in _raw(found)
+    )
+
+
+def _raw(found: bytes) -> Iterator[tuple[Sequence[bytes], bytes]]:
+    """The entries before those that count lines, which do not begin with a colon."""
+    tokens = iter(found.split(b"\0"))
+    for token in tokens:
+        if not token.startswith(b":"):
+            return
+        yield token[1:].split(b" "), next(tokens)
+
+
+def read_lines_changed(found: bytes) -> tuple[int, int]:
+    """The lines that were added and deleted, from the counts after the changes."""
+    tokens = found.split(b"\0")[2 * len(list(_raw(found))) : -1]
+    counts = [token.split(b"\t", 2)[:2] for token in tokens]
+    added, deleted = (
+        sum(int(each[side]) for each in counts if each[side] != b"-") for side in (0, 1)
+    )
+    return added, deleted
+
+
+def read_contents(found: bytes) -> dict[str, bytes]:
+    """The blobs in what `cat-file --batch` printed."""
+    blobs = {}
+    at = 0
+    while at < len(found):
+        end = found.index(b"\n", at)
+        oid, _, size = found[at:end].decode().split(" ")
+        at = end + 1 + int(size)
+        blobs[oid] = found[end + 1 : at]
+        at += 1
+    return blobs
+
+
+def read_history(found: bytes) -> Mapping[tuple[str, str], str]:
+    """The commits that replaced a content of a path by another one, by that path and content.
+
+    Only the newest word about a content counts: one that was put back again is not replaced.
+    """
+    replaced: dict[tuple[str, str], str] = {}
+    put: set[tuple[str, str]] = set()
+    commit = ""
+    tokens = iter(found.split(b"\0"))
+    for token in tokens:
+        entry = token.lstrip(b"\n")
+        if not entry.startswith(b":"):
+            commit = entry.decode()
+            continue
+        path = next(tokens).decode(errors="surrogateescape")
+        _, _, old, new, _ = entry.decode().split(" ")
+        if old == new:
+            continue
+        if (path, old) not in put:
+            replaced.setdefault((path, old), commit)
+        if (path, new) not in replaced:
+            put.add((path, new))
+    return replaced
+
+
+def read_line(fields: Fields, deliveries: Sequence[str]) -> tuple[Accepted, ...]:
+    """What became of the deliveries, in their order, up to one that conflicts."""
+    told = zip(values(fields, "commit"), values(fields, "tree"), strict=False)
+    return tuple(
+        Accepted(delivery, commit, tree)
+        for delivery, (commit, tree) in zip(deliveries, told, strict=False)
+    )
