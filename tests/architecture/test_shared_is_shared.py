@@ -14,6 +14,7 @@ BY_PLACE: Final = ("shared.store.migrations",)
 WAITING: Final[frozenset[str]] = frozenset(
     {
         "shared.deliveries.attestation",
+        "shared.deliveries.bundle",
         "shared.deliveries.in_toto",
         "shared.domain.rejected_delivery",
         "shared.contracts.development",
