@@ -138,3 +138,23 @@ class ProjectRow(Row):
     completion_report: Mapped[str] = mapped_column(server_default="")
     created_at: Mapped[datetime] = now()
     updated_at: Mapped[datetime] = now()
+
+
+class WorktreeRow(Row):
+    """A workspace in which a step of a run works, or the main one of a session (`step` empty).
+
+    `state` is what was seen there last.
+    """
+
+    __tablename__ = "worktrees"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    step: Mapped[int | None]
+    repository: Mapped[str]
+    host: Mapped[str]
+    path: Mapped[str]
+    state: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'::jsonb"))
+    last_seen_at: Mapped[datetime] = now()
+
+    __table_args__ = (Index("ix_worktrees_run_id", "run_id", "step"),)

@@ -74,7 +74,7 @@ _CANCEL_ATTEMPT = text(f"""
 _CLAIM = text(f"""
     UPDATE jobs SET
         owner = :owner, lease_until = clock_timestamp() + make_interval(secs => :lease),
-        presence = :presence, lost_at = NULL, fence = fence + 1,
+        presence = :presence, lost_at = NULL, heartbeat_at = clock_timestamp(), fence = fence + 1,
         tokens = CASE WHEN :again AND owner = :owner THEN tokens ELSE tokens || {_RANDOM} END,
         claims = claims + (NOT :again OR owner IS DISTINCT FROM :owner)::int,
         claimed_at = coalesce(claimed_at, clock_timestamp())
@@ -92,7 +92,7 @@ _CLAIM = text(f"""
 _RENEW = text(f"""
     WITH renewed AS (
         UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => :lease),
-            presence = :presence, lost_at = NULL
+            presence = :presence, lost_at = NULL, heartbeat_at = clock_timestamp()
         FROM {_CLAIMS}
         WHERE {_SAME_CLAIM}
           AND jobs.state IN ('open', 'cancelled')

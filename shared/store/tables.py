@@ -16,6 +16,7 @@ from shared.store.delivery_tables import (
     DeliveryRow,
     ProjectRow,
     ReviewRow,
+    WorktreeRow,
 )
 from shared.store.fix_tables import FixProofRow, FixRow, FixUseRow
 from shared.store.intervention_tables import (
@@ -63,6 +64,7 @@ __all__ = [
     "TaskRow",
     "TokenRow",
     "UnknownPassRow",
+    "WorktreeRow",
 ]
 
 
@@ -243,6 +245,7 @@ class JobRow(Row):
     the question of the step. `cancel_attempt` is the key of the one attempt that an operator
     cancelled. `presence` is the number of its worker's presence lock, empty if the worker holds
     none. `lost_at` is when that worker was found lost, empty as soon as one has the job again.
+    `heartbeat_at` is when a worker last said that it has the job.
     """
 
     __tablename__ = "jobs"
@@ -266,6 +269,7 @@ class JobRow(Row):
     lease_until: Mapped[datetime | None]
     presence: Mapped[int | None] = mapped_column(BigInteger)
     lost_at: Mapped[datetime | None]
+    heartbeat_at: Mapped[datetime | None]
     fence: Mapped[int] = mapped_column(server_default=text("0"))
     tokens: Mapped[list[str]] = mapped_column(server_default=text("'{}'::text[]"))
     claims: Mapped[int] = mapped_column(server_default=text("0"))
