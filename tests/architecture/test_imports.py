@@ -42,6 +42,7 @@ DOORS: Final = {
         "orchestrator.views.*",
         "orchestrator.waiting_jobs",
         "workers.agent_history",
+        "workers.deliveries.checkpoint_rows",
         "workers.findings",
         "workers.store",
     ),
