@@ -43,7 +43,8 @@ _OPEN_ATTEMPT = text(f"""
         ELSE EXISTS (
             SELECT FROM jobs
             WHERE run_id = :run_id AND step = :step AND pass_no = :pass_no
-              AND kind = 'execute' AND state = 'open' AND lease_until > clock_timestamp()
+              AND kind IN ('execute', 'review') AND state = 'open'
+              AND lease_until > clock_timestamp()
         )
     END
 """)  # noqa: S608 - nothing but constants

@@ -59,6 +59,7 @@ from workers.roles.model_calls import ModelCalls
 from workers.roles.pass_means import Agents, stand_in_workspace
 from workers.roles.planner import Planner
 from workers.roles.replanner import Replanner
+from workers.roles.reviewer import Reviewer
 from workers.roles.signatures import Signatures
 from workers.roles.subtask_planner import Reviser, SubtaskPlanner
 from workers.roles.taskmaster import Taskmaster
@@ -362,6 +363,7 @@ def _performers(
         JobKind.EXECUTE: execute,
         JobKind.LOOK: looker.perform,
         JobKind.CLEAN_UP: clean_up,
+        JobKind.REVIEW: Reviewer(database, journal, connections, secrecy, agents).perform,
         JobKind.GATHER: EscalationHandler(
             database, observe, secrecy.text, partial(stand_in_workspace, connections, agents)
         ).perform,

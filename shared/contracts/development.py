@@ -1,6 +1,7 @@
 """The development task that a step of a session is, as its developer and its reviewer get it."""
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from shared.contracts.project import DevTask
 from shared.domain.plan import Step, Subtask
@@ -17,6 +18,7 @@ def dev_task(
     rejections: Sequence[RejectedDelivery] = (),
     max_attempts: int,
     depends_on: Sequence[str] = (),
+    status: Literal["running", "review"] = "running",
 ) -> DevTask:
     """The step as the next attempt at it finds it (S3.31-S3.40); `subtasks` are its newest."""
     agents = [subtask for subtask in subtasks if subtask.agent is not None]
@@ -29,7 +31,7 @@ def dev_task(
         description=step.instruction or "\n\n".join(each.command for each in agents),
         acceptance_criteria=list(dict.fromkeys(criteria)),
         depends_on=list(depends_on),
-        status="running",
+        status=status,
         attempt=attempt,
         max_attempts=max(attempt, max_attempts),
         review_verdict=None if last is None else "rejected",
