@@ -54,6 +54,7 @@ VERBS: Final[Mapping[str, Permission]] = {
     "task.watch": _LOOK,
     "task.report": _LOOK,
     "task.export": _LOOK,
+    "watch": _LOOK,
     "plan.show": _LOOK,
     "plan.calls": _LOOK,
     "step.show": _LOOK,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from orchestrator.acts.caller import Caller
+from orchestrator.views.at_work import AtWork, LiveChange, at_work, changes
 from orchestrator.views.attempts import (
     AttemptLine,
     AttemptView,
@@ -51,6 +52,23 @@ def watch(
             look(view, running)
         if view.ended or view.waits:
             return view
+        time.sleep(LOOK_EVERY)
+
+
+def watch_all(
+    caller: Caller,
+    tell: Callable[[AtWork, Sequence[LiveChange]], None],
+    *,
+    task: int | None = None,
+    target: str | None = None,
+) -> None:
+    """Pass on everything at work, and what has changed since the last look; it never returns."""
+    before = None
+    while True:
+        with caller.reading("watch") as connection:
+            now = at_work(connection, task=task, target=target)
+        tell(now, changes(before, now))
+        before = now
         time.sleep(LOOK_EVERY)
 
 

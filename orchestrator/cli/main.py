@@ -63,7 +63,7 @@ def build() -> typer.Typer:
         for name, told in GROUPS.items():
             group = import_module(f"orchestrator.cli.{name}_commands").group
             app.add_typer(group, name=name, help=told)
-        for name in ("doctor_command", "metrics_command", "stack_commands"):
+        for name in ("watch_command", "doctor_command", "metrics_command", "stack_commands"):
             import_module(f"orchestrator.cli.{name}").register(app)
     return app
 

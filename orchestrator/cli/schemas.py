@@ -32,6 +32,7 @@ from orchestrator.envelope import SCHEMA_VERSION
 from orchestrator.export.attestation import Attestation
 from orchestrator.views.agent_figures import AgentRun
 from orchestrator.views.agent_metrics import AgentMetrics
+from orchestrator.views.at_work import AtWork, LiveChange
 from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
 from orchestrator.views.fixes import FixLine, FixList, FixView
 from orchestrator.views.interventions import InterventionList, InterventionView
@@ -128,6 +129,7 @@ DETAILS: dict[str, Any] = {
     "attestation.key": lambda: _view(PublicKey),
     "attestation.verify": lambda: _view(Attestation),
     "audit.verify": lambda: _view(AuditVerification),
+    "watch": lambda: _view(AtWork),
     "doctor": lambda: _views("findings", Finding),
     "metrics": lambda: _view(AgentMetrics),
     "config.show": lambda: _views("settings", SettingLine),
@@ -154,6 +156,7 @@ DETAILS: dict[str, Any] = {
     "secret.line": lambda: _view(Entry),
     "token.line": lambda: _view(Token),
     "audit.line": lambda: _view(AuditLine),
+    "watch.line": lambda: _view(LiveChange),
     "doctor.line": lambda: _view(Finding),
     "metrics.line": lambda: _view(AgentRun),
 }

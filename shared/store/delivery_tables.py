@@ -126,6 +126,25 @@ class CheckpointRow(Row):
     __table_args__ = (Index("uq_checkpoints_number", "run_id", "number", unique=True),)
 
 
+class BuiltPlanRow(Row):
+    """What a person chose from a backlog for a session (S2.20, S2.55).
+
+    `selector` lists the ids of the issues that were allowed, `assigns` names runners by id, and
+    `source` the file.
+    """
+
+    __tablename__ = "built_plans"
+
+    id: Mapped[int] = number()
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    source: Mapped[str]
+    selector: Mapped[list[Any]]
+    assigns: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = now()
+
+    __table_args__ = (Index("ix_built_plans_run_id", "run_id"),)
+
+
 class ProjectRow(Row):
     """What a manager found and planned for the goal of a task, as it said it (S3.42-S3.49)."""
 

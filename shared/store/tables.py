@@ -11,6 +11,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from shared.store.access_tables import AuditHeadRow, AuditRow, TokenRow
 from shared.store.call_tables import ModelCallRow
 from shared.store.delivery_tables import (
+    BuiltPlanRow,
     CheckpointRow,
     CheckRunRow,
     DeliveryRow,
@@ -38,6 +39,7 @@ __all__ = [
     "AuditHeadRow",
     "AuditRow",
     "BlobRow",
+    "BuiltPlanRow",
     "BundleRow",
     "CheckRunRow",
     "CheckpointRow",

@@ -1,0 +1,145 @@
+"""`replan watch`: everything at work, live."""
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from orchestrator.cli.invocation import Invocation, add
+from orchestrator.cli.reply import Format, Result
+from orchestrator.cli.streams import can_write_all
+from orchestrator.cli.tables import first_line, in_colour, listing, plain, span
+from orchestrator.envelope import Envelope
+from shared.domain.ids import parse_ref
+
+if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
+    from orchestrator.views.at_work import AtWork, LiveChange, LiveLine
+
+MOST = 60
+"""Lines of the live screen."""
+
+SessionOption = Annotated[
+    str | None, typer.Option(metavar="REF", help="Only this session or task: T12@app, T12.")
+]
+ProjectOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Only this repository or host.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    add(app, "watch", example="replan watch --session T12@app")(watch)
+
+
+def watch(
+    call: Invocation,
+    *,
+    session: SessionOption = None,
+    project: ProjectOption = None,
+    once: Annotated[bool, typer.Option("--once", help="Print what there is now, and end.")] = False,
+) -> Result:
+    """Show everything at work, from the database alone, until you press Ctrl-C.
+
+    Tasks, steps and what they wait for, jobs with their leases, attempts, deliveries, checkpoints.
+    On a terminal it is one screen; elsewhere a line for each change, or JSON with --format jsonl.
+    With --format min-json it prints one object, as with --once.
+    """
+    from orchestrator.acts.watch import watch_all
+    from orchestrator.views.at_work import at_work, changes
+
+    place = None if session is None else parse_ref(session)
+    task = None if place is None else place.task
+    target = project if place is None or place.target is None else place.target
+    if once or call.output is Format.MIN_JSON:
+        with call.reading() as connection:
+            found = at_work(connection, task=task, target=target)
+        return Result("watch", found, lambda c: show(c, found), items=changes(None, found))
+
+    screen = _Screen(call)
+    with suppress(KeyboardInterrupt), screen:
+        watch_all(call.caller, screen.tell, task=task, target=target)
+    return Result("watch", items=())
+
+
+class _Screen:
+    """Where changes go: a live table, lines of text, or lines of JSON."""
+
+    def __init__(self, call: Invocation) -> None:
+        self._call = call
+        live = call.human and call.console.is_terminal
+        self._live = (
+            Live(console=call.console, refresh_per_second=4, screen=False) if live else None
+        )
+
+    def __enter__(self) -> None:
+        if self._live is not None:
+            self._live.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        if self._live is not None:
+            self._live.__exit__(None, None, None)
+
+    def tell(self, now: "AtWork", changes: Sequence["LiveChange"]) -> None:
+        """Show what is at work, or what has changed."""
+        if self._live is not None:
+            self._live.update(Group(_table(now), Text("Ctrl-C ends this", "dim")))
+            return
+        for each in changes:
+            if self._call.human:
+                self._call.console.print(_sentence(now, each), highlight=False)
+            else:
+                _json_line(self._call, each)
+
+
+def show(console: Console, found: "AtWork") -> None:
+    """Print everything at work: a table on a terminal, else a line for each thing."""
+    if not found.lines:
+        console.print("nothing is at work")
+    elif console.is_terminal:
+        console.print(_table(found))
+    else:
+        from orchestrator.views.at_work import changes
+
+        for each in changes(None, found):
+            console.print(_sentence(found, each), highlight=False)
+
+
+def _table(found: "AtWork") -> Table:
+    rows = [_cells(found, line) for line in found.lines[:MOST]]
+    if len(found.lines) > MOST:
+        rows.append(("", "", f"[dim]and {len(found.lines) - MOST} more[/]", "", ""))
+    return listing(("what", "where", "phase", "for", ""), rows)
+
+
+def _cells(found: "AtWork", line: "LiveLine") -> tuple[str, str, str, str, str]:
+    age = "" if line.since is None else span((found.now - line.since).total_seconds())
+    told = " · ".join(filter(None, (first_line(line.title, 50), plain(_rest(found, line)))))
+    return line.kind.value, plain(line.ref), in_colour(line.phase), age, told
+
+
+def _sentence(now: "AtWork", change: "LiveChange") -> str:
+    line = change.line
+    at = now.now.astimezone().strftime("%H:%M:%S")
+    phase = "[dim]over[/]" if change.over else in_colour(line.phase)
+    parts = (first_line(line.title, 60), "" if change.over else plain(_rest(now, line)))
+    told = " · ".join(filter(None, parts))
+    return f"[dim]{at}[/] {line.kind.value} [bold]{plain(line.ref)}[/] {phase} {told}"
+
+
+def _rest(found: "AtWork", line: "LiveLine") -> str:
+    from orchestrator.words.at_work import describe_lease, describe_wait
+
+    parts = (describe_wait(line), describe_lease(line, found.now), line.detail.partition("\n")[0])
+    return " · ".join(filter(None, parts))
+
+
+def _json_line(call: Invocation, change: "LiveChange") -> None:
+    answer = Envelope("watch.line", details=change).to_json()
+    line = json.dumps(answer, ensure_ascii=not can_write_all(call.console.file))
+    call.console.out(line, highlight=False)
