@@ -1,9 +1,11 @@
 """Posting the facts of an act, and waiting until a coordinator has read them."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+
+from sqlalchemy import Connection
 
 from orchestrator.access import audit
 from orchestrator.access.audit import Act
@@ -25,12 +27,21 @@ class CostCap:
     dollars: float
 
 
-def post(caller: Caller, act: Act, reports: Sequence[Report], cap: CostCap | None = None) -> bool:
+def post(
+    caller: Caller,
+    act: Act,
+    reports: Sequence[Report],
+    cap: CostCap | None = None,
+    *,
+    also: Callable[[Connection], object] | None = None,
+) -> bool:
     """Report the facts of an act; returns whether a coordinator read them within `PATIENCE`.
 
-    A `cap` that the act changes is written in the same commit.
+    A `cap` that the act changes is written in the same commit, and what `also` writes.
     """
     with caller.database.begin() as connection:
+        if also is not None:
+            also(connection)
         if cap is not None:
             model_calls.set_cap(connection, cap.task_id, Decimal(str(cap.dollars)))
         audit.record_sent(connection, caller.actor, act, reports)

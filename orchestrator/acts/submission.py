@@ -19,7 +19,8 @@ from shared.domain.host import LOCALHOST
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Plan, check_steps
 from shared.secrets.sent import check_plan_secrets
-from shared.store import hosts, repositories, targets
+from shared.store import built_plans, hosts, repositories, targets
+from shared.store.built_plans import Choice
 from shared.store.database import REPORTS, Database, InDoubt
 from shared.store.storable_json import storable_json
 from shared.wire import encode_fact
@@ -49,6 +50,10 @@ _INSERT = text(f"""
         INSERT INTO runs (task_id, target, phase)
         SELECT task.id, targets.name, 'not_started' FROM task, targets ORDER BY targets.place
         RETURNING id
+    ), built AS (
+        INSERT INTO built_plans (run_id, source, selector, assigns)
+        SELECT id, :source, CAST(:selector AS jsonb), CAST(:assigns AS jsonb) FROM made
+        WHERE CAST(:source AS text) IS NOT NULL
     ), sent AS (
         INSERT INTO inbox (task_id, kind, body)
         SELECT task.id, :kind, CAST(:body AS jsonb) || jsonb_build_object(
@@ -77,7 +82,8 @@ class Submission:
     """A task as a person submits it; `plan` when a person planned it.
 
     Two submissions with the same `key` are one task. Agents of the plan need checks unless
-    `needs_checks` is false: a file of tasks has none (S4.59).
+    `needs_checks` is false: a file of tasks has none (S4.59). `choice` is what the plan was built
+    from, if a person chose it from a backlog.
     """
 
     prompt: str
@@ -86,6 +92,7 @@ class Submission:
     plan: Plan | None = None
     key: str | None = None
     needs_checks: bool = True
+    choice: Choice | None = None
 
 
 def submit(database: Database, submission: Submission, actor: Actor | None = None) -> int:
@@ -120,7 +127,8 @@ def settle_plan(database: Database, submission: Submission) -> Submission:
         return submission
     needs = submission.needs_checks
     settled = replace(plan, steps=settle_agents(database, plan.steps, on, needs_check=needs))
-    require_rows(database, settled.steps, on)
+    if not submission.policy.deliver:  # a step of a session begins with what all before it brought
+        require_rows(database, settled.steps, on)
     return replace(submission, plan=settled)
 
 
@@ -203,6 +211,7 @@ def _values(submission: Submission, actor: Actor) -> dict[str, Any]:
         "channel": REPORTS,
         "planned": submission.plan is not None,
         "key": submission.key,
+        **built_plans.values(submission.choice),
     }
 
 

@@ -3,21 +3,32 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from orchestrator.cli.agent_text import show_goal
+from orchestrator.cli.applying import ApplyOption
 from orchestrator.cli.files import read_text
 from orchestrator.cli.intervention_text import show_request
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.posted import place_answer, post_answer, resume_answer, with_notes
+from orchestrator.cli.posted import (
+    place_answer,
+    post_answer,
+    resume_answer,
+    unread_answer,
+    with_notes,
+)
 from orchestrator.cli.reply import Result
-from orchestrator.cli.tables import first_line, plain
+from orchestrator.cli.tables import first_line, next_step, plain
+from orchestrator.words.quantities import count_of
 from shared.domain.errors import Rejected
 from shared.domain.ids import parse_ref
 from shared.domain.next_step import NextStep
+
+if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
+    from orchestrator.acts.backlogs import BuildRequest
 
 group = typer.Typer(name="plan", no_args_is_help=True)
 
@@ -149,6 +160,119 @@ def revise(
     given = PlanText(read_text(file), str(file))
     done = plans.revise(call.caller, parse_ref(ref), given, _numbers(steps))
     return place_answer("plan.revise", done.value, taken=done.taken)
+
+
+@add(
+    group,
+    "build",
+    example="replan plan build backlog.yaml --session T12@app --allow L-000101 --assign "
+    "L-000101=codex --apply",
+)
+def build(
+    call: Invocation,
+    backlog: Annotated[
+        Path, typer.Argument(metavar="BACKLOG", help="Issues in YAML, JSON or Markdown.")
+    ],
+    *,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(help="The issues that are to be done: L-000101,L-000102; repeatable."),
+    ] = None,
+    assign: Annotated[
+        list[str] | None,
+        typer.Option(help="Who does them: L-000101=codex,L-000102=claude-code; repeatable."),
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option(metavar="REF", help="Add them to this open session: T12@app.")
+    ] = None,
+    repo: Annotated[
+        str | None, typer.Option("--repo", "--project", help="Begin a session here with them.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting for a new session: key=value.")
+    ] = None,
+    apply: ApplyOption = False,
+) -> Result:
+    """Make steps of the allowed issues of a backlog, in a session.
+
+    Without --apply it shows the steps and writes nothing. `schema show backlog` has the format.
+    """
+    from orchestrator.acts import backlogs
+
+    request = _build_request(backlog, allow, assign, session, repo, set_)
+    done = backlogs.build(call.caller, request) if apply else None
+    built = backlogs.preview(call.caller, request) if done is None else done.value
+    if done is not None and not done.taken:
+        return unread_answer("plan.build", built)
+
+    def show(console: Console) -> None:
+        where = built.repository if built.ref is None else str(built.ref)
+        for each in built.steps:
+            after = f" after {', '.join(each.depends_on)}" if each.depends_on else ""
+            by = f"{each.runner or 'any agent'}{after}"
+            console.print(f"[bold]{each.issue}[/] {plain(each.title)} [dim]({plain(by)})[/]")
+        told = "are in" if built.applied else "would be added to"
+        if built.ref is None:
+            told = "would begin a session in"
+        console.print(f"{count_of(len(built.steps), 'issue')} {told} {plain(where)}")
+        next_step(console, following)
+
+    following = _again(backlog, request) if done is None else NextStep.of("task watch", built.ref)
+    return Result("plan.build", built, show, next_step=following)
+
+
+def _build_request(  # noqa: PLR0917 - the options of one command
+    backlog: Path,
+    allow: list[str] | None,
+    assign: list[str] | None,
+    session: str | None,
+    repo: str | None,
+    settings: list[str] | None,
+) -> "BuildRequest":
+    from orchestrator.acts.backlogs import BuildRequest
+    from orchestrator.acts.plan_text import PlanText
+
+    if (session is None) is (repo is None):
+        raise _build_refusal("say where: either --session REF or --repo NAME")
+    if session is not None and settings:
+        raise _build_refusal("--set is for a new session: an open one has its settings")
+    assigns: dict[str, str] = {}
+    for pair in _listed(assign):
+        issue, sign, runner = pair.partition("=")
+        if not (sign and issue and runner):
+            raise _build_refusal(f"{pair!r} is not an assignment; write it as L-000101=codex")
+        if issue in assigns:
+            raise _build_refusal(f"{issue} is assigned twice")
+        assigns[issue] = runner
+    return BuildRequest(
+        PlanText(read_text(backlog), str(backlog)),
+        tuple(_listed(allow)),
+        assigns,
+        session=None if session is None else parse_ref(session),
+        repository=repo,
+        settings=tuple(settings or ()),
+    )
+
+
+def _again(backlog: Path, request: "BuildRequest") -> NextStep:
+    return NextStep.of(
+        "plan build",
+        backlog,
+        session=request.session,
+        repo=request.repository,
+        allow=",".join(request.allow),
+        assign=",".join(f"{issue}={runner}" for issue, runner in request.assign.items()) or None,
+        set=next(iter(request.settings), None),
+        apply=True,
+    )
+
+
+def _listed(given: list[str] | None) -> list[str]:
+    return [word.strip() for each in given or () for word in each.split(",") if word.strip()]
+
+
+def _build_refusal(reason: str) -> Rejected:
+    return Rejected(reason, stage="input", next_step=NextStep.of("plan build", help=True))
 
 
 def _numbers(text: str) -> tuple[int, ...]:

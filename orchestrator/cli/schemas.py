@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from orchestrator.access.tokens import Token
+from orchestrator.acts.backlogs import BuiltPlan
 from orchestrator.acts.config import SettingLine
 from orchestrator.acts.fixes import NamedFix
 from orchestrator.acts.hosts import Enrolment, HostCheck, NamedHost
@@ -40,6 +41,7 @@ from orchestrator.views.plans import BundleView, PlanView
 from orchestrator.views.report import Report
 from orchestrator.views.repositories import RepositoryView
 from orchestrator.views.spending import CallLine, CallList
+from orchestrator.views.standing_steps import RunPass
 from orchestrator.views.steps import StepView
 from orchestrator.views.tasks import TaskLine, TaskList, TaskView
 from orchestrator.words.messages import Message
@@ -83,6 +85,7 @@ DETAILS: dict[str, Any] = {
     "plan.show": lambda: _view(PlanView),
     "plan.provide": lambda: _view(Place),
     "plan.revise": lambda: _view(Place),
+    "plan.build": lambda: _view(BuiltPlan),
     "plan.calls": lambda: _view(CallList),
     "plan.replay": _replay,
     "plan.approve": lambda: _view(PlanApproval),
@@ -92,6 +95,7 @@ DETAILS: dict[str, Any] = {
     "step.abandon": lambda: _view(Place),
     "attempt.list": lambda: _view(AttemptList),
     "attempt.show": lambda: _view(AttemptView),
+    "attempt.run": lambda: _view(RunPass),
     "attempt.tail": lambda: _view(AttemptView),
     "attempt.cancel": lambda: _view(AttemptLine),
     "bundle.show": lambda: _view(BundleView),

@@ -57,6 +57,9 @@ def overtaken(  # noqa: C901 - one case a fact
             return state.phase is not RunPhase.NOT_STARTED
         case f.CancelRequested():
             return state.phase in ENDED_RUN
+        case f.ResumeRequested() if fact.step is not None:
+            resumed = state.steps.get(fact.step)
+            return resumed is None or not is_resumable(resumed)
         case f.ResumeRequested():
             return not (
                 any(map(is_resumable, state.steps.values()))

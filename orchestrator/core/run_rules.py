@@ -68,7 +68,7 @@ from shared.domain.task import ENDED_STEP, StepPhase
 Advance = tuple[RunState, tuple[Decision, ...]]
 
 
-def apply(  # noqa: C901 - one case a fact
+def apply(  # noqa: C901, PLR0912 - one case a fact
     state: RunState, fact: f.RunFact
 ) -> Advance:
     """Compute the next state and the decisions. The fact is not overtaken."""
@@ -83,6 +83,10 @@ def apply(  # noqa: C901 - one case a fact
             return follow_up(state, begun, ())
         case f.CancelRequested():
             return _cancel(state)
+        case f.ResumeRequested() if fact.step is not None:
+            again, enqueued = _bring_back(state.steps[fact.step])
+            closed = CloseInterventions(fact.step)
+            return follow_up(state, state.with_step(again), (closed, *enqueued))
         case f.ResumeRequested():
             return _resume(state)
         case f.PolicyChanged():
@@ -233,26 +237,29 @@ def _resume(state: RunState) -> Advance:
     for step in state.steps.values():
         if step.phase in AT_WORK:
             after = after.with_step(replace(step, failures=0))
-        if not is_resumable(step):
-            continue
-        cleared = replace(
-            step,
-            errors=0,
-            failures=0,
-            rejections=0,
-            postponed=0,
-            forced=False,
-            note="",
-            answer=None,
-            reason="",
-        )
-        if step.phase is StepPhase.SKIPPED:
-            after = after.with_step(replace(cleared, phase=StepPhase.NOT_STARTED))
-            continue
-        again, enqueued = begin(cleared)
-        after = after.with_step(again)
-        decisions.extend(enqueued)
+        if is_resumable(step):
+            again, enqueued = _bring_back(step)
+            after = after.with_step(again)
+            decisions.extend(enqueued)
     return follow_up(state, after, tuple(decisions))
+
+
+def _bring_back(step: StepState) -> StepAdvance:
+    """Clear the counters of a step and have it carried out; a skipped one waits for its needs."""
+    cleared = replace(
+        step,
+        errors=0,
+        failures=0,
+        rejections=0,
+        postponed=0,
+        forced=False,
+        note="",
+        answer=None,
+        reason="",
+    )
+    if step.phase is StepPhase.SKIPPED:
+        return replace(cleared, phase=StepPhase.NOT_STARTED), ()
+    return begin(cleared)
 
 
 def _abandon(state: RunState, step: StepState) -> Advance:

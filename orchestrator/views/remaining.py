@@ -14,9 +14,9 @@ from orchestrator.views.places import RunPlace, one_run
 from shared.domain.changed_plan import renumber
 from shared.domain.ids import Ref
 from shared.domain.plan import Plan, Step
-from shared.domain.task import ENDED_STEP
+from shared.domain.task import ENDED_STEP, RunPhase
 from shared.store import planned
-from shared.store.tables import RunStepRow
+from shared.store.tables import RunRow, RunStepRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,5 +78,8 @@ def remaining_steps(connection: Connection, ref: Ref) -> RemainingSteps:
         if step.ordinal in free
     )
     at_work = tuple(sorted(states.keys() - free - ended))
-    state = RunState(place.run_id, steps=states)
+    chosen = select(RunRow.phase, RunRow.held_open).where(RunRow.id == place.run_id)
+    row = connection.execute(chosen).one()
+    phase = RunPhase(row.phase)
+    state = RunState(place.run_id, phase=phase, steps=states, held_open=row.held_open)
     return RemainingSteps(place, max(states, default=0), steps, at_work, every, state)

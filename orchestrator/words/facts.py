@@ -71,6 +71,8 @@ _ENDINGS: Mapping[Ending, str] = {
 
 def told_by_others(fact: f.Fact, ref: Ref) -> bool:
     """Whether other messages cover a fact about that place."""
+    if isinstance(fact, f.ResumeRequested) and fact.step is not None:
+        return False
     return isinstance(fact, _TOLD_BY_OTHERS) or (
         ref.target is not None and isinstance(fact, _TOLD_OF_THE_TASK)
     )
@@ -198,7 +200,8 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
         case f.CancelRequested():
             return MessageKind.TASK, Tone.PLAIN, "an operator asked to cancel"
         case f.ResumeRequested():
-            return MessageKind.TASK, Tone.PLAIN, "an operator resumed it"
+            what = "it" if fact.step is None else f"step {fact.step}"
+            return MessageKind.TASK, Tone.PLAIN, f"an operator resumed {what}"
         case _:
             assert_never(fact)
 

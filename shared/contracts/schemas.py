@@ -11,6 +11,7 @@ from shared.contracts.answers import (
     RefineAnswer,
     RevisionAnswer,
 )
+from shared.contracts.backlog import BacklogDocument
 from shared.contracts.bundle import bundle_schema
 from shared.contracts.coderesult import CodeResult
 from shared.contracts.complaints import unknown
@@ -25,6 +26,7 @@ from shared.domain.errors import Rejected
 _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "plan": PlanDocument.model_json_schema,
     "agent-tasks": TasksDocument.model_json_schema,
+    "backlog": BacklogDocument.model_json_schema,
     "revision": RevisionDocument.model_json_schema,
     "bundle": bundle_schema,
     "plan-answer": PlanAnswer.model_json_schema,

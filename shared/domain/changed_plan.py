@@ -15,7 +15,11 @@ def needs_left(
 
 
 def renumber(steps: tuple[Step, ...], last: int, awaited: tuple[int, ...]) -> tuple[Step, ...]:
-    """The steps under new numbers; those without dependencies wait for `awaited`."""
+    """The steps under new numbers; those without dependencies wait for `awaited`.
+
+    A dependency of 0 or less is a step that is there: 0 the one with the number `last`, -1 the one
+    before it.
+    """
     return tuple(
         replace(
             step,

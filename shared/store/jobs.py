@@ -142,6 +142,12 @@ _CLAIMABLE = text("""
     ORDER BY due_at, id LIMIT :limit
 """)
 
+_HASTEN = text("""
+    UPDATE jobs SET due_at = clock_timestamp(), rung_at = NULL
+    WHERE run_id = :run_id AND step = :step AND state = 'open' AND due_at > clock_timestamp()
+    RETURNING id
+""")
+
 _WHOSE = text("SELECT task_id, run_id FROM jobs WHERE id = :id AND state = 'open'")
 
 _EXHAUSTED = text(f"""
@@ -308,6 +314,14 @@ def claimable(connection: Connection, queues: Sequence[str], limit: int) -> list
     """At most `limit` due and free jobs of these queues, rung for or not, oldest first."""
     found = connection.execute(_CLAIMABLE, {"queues": list(queues), "limit": limit})
     return list(found.scalars())
+
+
+def hasten(connection: Connection, run_id: int, step: int) -> bool:
+    """Let a postponed job of a step be due now; False if there is none."""
+    found = connection.execute(_HASTEN, {"run_id": run_id, "step": step}).first() is not None
+    if found:
+        notify(connection, DOORBELL)
+    return found
 
 
 def whose(connection: Connection, job_id: int) -> tuple[int, int | None] | None:

@@ -16,7 +16,7 @@ BEARER = re.compile(r"^replan_[0-9a-f]{12}_[A-Za-z0-9_-]{43}$", re.MULTILINE)
 
 APPROVALS = {"intervention.approve", "intervention.deny", "plan.approve"}
 FIXES = {"fix.retire", "fix.restore", "fix.edit"}
-REPOSITORIES = {"repo.add", "repo.check", "repo.remove"}
+REPOSITORIES = {"repo.add", "repo.check", "repo.remove", "plan.build"}
 WAITING = """
 planner: human
 steps:
@@ -251,6 +251,8 @@ def test_every_verb_that_changes_something_is_recorded(working: Cli, tmp_path: P
 
     ref = waiting()
     working.json("task", "resume", ref)
+    working.json("task", "watch", ref, code=3)
+    working.json("attempt", "run", f"{ref}.1")
     working.json("task", "watch", ref, code=3)
     working.json("step", "abandon", f"{ref}.1")
     ref = waiting()

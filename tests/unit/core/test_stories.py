@@ -153,3 +153,17 @@ def test_the_question_carries_what_would_run_and_where() -> None:
     decided = running().tell(PassFinished(1, 0, 1, Ending.NEEDS_APPROVAL, 0, "r", texts))
     (question,) = (d for d in decided if isinstance(d, OpenIntervention))
     assert (question.kind, question.asked) == (InterventionKind.APPROVAL, texts)
+
+
+def test_one_step_is_resumed_and_no_other() -> None:
+    """S2.56: its counters are cleared and it runs again; what else failed stays as it is."""
+    run = running(step(1, recovery=Recovery.RETRY), step(2, recovery=Recovery.RETRY))
+    for ordinal in (1, 2):
+        for _ in range(3):
+            run.pass_ends(Ending.INCOMPLETE, ordinal=ordinal, errors=1)
+        run.bundle_is_ready(ordinal)
+    run.tell(ResumeRequested(2))
+    assert (run.step(2).failures, run.phase(2)) == (0, StepPhase.READY)
+    assert (run.step(1).failures, run.phase(1)) == (3, StepPhase.WAITING)
+    assert run.tell(ResumeRequested(2)) == ()
+    assert run.tell(ResumeRequested(9)) == ()
