@@ -15,6 +15,7 @@ from orchestrator.cli.tables import (
     in_colour,
     listing,
     moment,
+    next_step,
     plain,
     span,
     tell_rest,
@@ -73,6 +74,40 @@ def list_(
         tell_rest(console, further)
 
     return Result("attempt.list", found, show, items=found.attempts, next_step=further)
+
+
+@add(group, "run", example="replan attempt run T12.2@web1")
+def run(
+    call: Invocation,
+    ref: Annotated[str, typer.Argument(metavar="REF", help="A step: T12.2@web1.")],
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run/--apply", help="Only show what it would do.")
+    ] = False,
+) -> Result:
+    """Have the next pass of one step carried out now.
+
+    A step that waits or has failed runs again, with its counters cleared; one that was put off does
+    not wait any longer. No other step is touched: `task resume` resumes all of them.
+    """
+    from orchestrator.acts import passes
+    from orchestrator.cli.posted import unread_answer
+    from orchestrator.words.passes import describe_way
+
+    place = parse_ref(ref)
+    done = None if dry_run else passes.run(call.caller, place)
+    value = passes.preview(call.caller, place) if done is None else done.value
+    if done is not None and not done.taken:
+        return unread_answer("attempt.run", value)
+    following = (
+        NextStep.of("attempt run", ref) if done is None else NextStep.of("attempt list", value.ref)
+    )
+
+    def show(console: Console) -> None:
+        console.print(f"[bold]{value.ref}[/] {plain(describe_way(value))}", highlight=False)
+        next_step(console, following)
+
+    return Result("attempt.run", value, show, next_step=following)
 
 
 @add(group, "show", example="replan attempt show T12.2.3#1@web1 --full")
