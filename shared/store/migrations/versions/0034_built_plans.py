@@ -10,8 +10,8 @@ branch_labels = None
 depends_on = None
 
 _PLANS = """
-    SELECT 'P' || built.id AS id, mine.session_id, built.created_at, built.selector AS selector_json,
-           built.assigns AS assigns_json
+    SELECT 'P' || built.id AS id, mine.session_id, built.created_at,
+           built.selector AS selector_json, built.assigns AS assigns_json
     FROM public.built_plans built JOIN ledger.runs_of_sessions mine ON mine.run_id = built.run_id
     UNION ALL
     SELECT issues.session_id AS id, issues.session_id, min(tasks.created_at) AS created_at,
