@@ -17,7 +17,7 @@ from shared.domain.config import (
     FixMemory,
     Policy,
 )
-from shared.settings.server import EFFORTS, LOG_LEVELS, GatewayKeeps, ServerSettings
+from shared.settings.server import EFFORTS, LOG_LEVELS, GatewayKeeps, Place, ServerSettings
 
 
 class KeyScope(StrEnum):
@@ -37,6 +37,7 @@ class ValueKind(StrEnum):
     TEXTS = "a list of texts"
     PATH = "a file or folder"
     PATHS = "a list of folders"
+    PLACE = "a folder, or an address of the form s3://BUCKET/PREFIX"
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +190,8 @@ _ABOUT = {
     "workspaces_cap": "gigabytes that the workspaces of a repository may take up on its host",
     "workspaces_idle": "seconds after its last use in which no workspace is removed",
     "workspaces_file_cap": "megabytes of a file; no tree holds one that is larger",
+    "delivery_store": "where bundles of deliveries are kept: a folder, or s3://BUCKET/PREFIX; "
+    "default: `deliveries` in the data folder",
     "approval_keys": "public keys of the people whose approvals an executor accepts",
     "attestation_keys": "public keys of other workers whose word for what they checked counts here",
     "log_level": "the log level of the services",
@@ -233,8 +236,8 @@ _ABOUT = {
     "anthropic_auth_token": "the token of the model, in place of a key",
     "openai_api_key": "the key of OpenAI, or of the server at openai_base_url",
     "aws_bearer_token_bedrock": "the key of Amazon Bedrock, in place of AWS credentials",
-    "aws_secret_access_key": "the secret key of AWS, for Amazon Bedrock",
-    "aws_session_token": "the token of temporary AWS credentials, for Amazon Bedrock",
+    "aws_secret_access_key": "the secret key of AWS, for Amazon Bedrock and S3",
+    "aws_session_token": "the token of temporary AWS credentials, for Amazon Bedrock and S3",
     "anthropic_foundry_api_key": "the key of Microsoft Foundry",
     "gemini_api_key": "the key of Gemini, for agents",
     "replan_gateway_key": "the key of agents' tokens, where no data folder is shared",
@@ -282,6 +285,7 @@ _KINDS: dict[object, ValueKind] = {
     FixMemory: ValueKind.TEXT,
     Path: ValueKind.PATH,
     Path | None: ValueKind.PATH,
+    Place | None: ValueKind.PLACE,
     tuple[Path, ...]: ValueKind.PATHS,
 }
 
@@ -306,7 +310,7 @@ def _key(scope: KeyScope, field: Field[Any], hint: object) -> Key:
         formerly=_FORMERLY.get(name),
         schemes=_SCHEMES.get(name, ()),
         beginnings=_BEGINNINGS.get(name, ()),
-        optional=hint in (str | None, Path | None),
+        optional=hint in (str | None, Path | None, Place | None),
         secret=name in _SECRET,
     )
 

@@ -1,8 +1,10 @@
 """The `server` scope: how the processes reach each other, and how they are paced."""
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Final, NewType
 
 from shared.domain.config import ModelProvider
 from shared.domain.errors import Misconfigured
@@ -17,6 +19,15 @@ DATABASE_TIMEOUT = 15.0
 
 WORKSPACES = "~/.replan/workspaces"
 """The folder on a host that holds the workspaces of all repositories."""
+
+
+Place = NewType("Place", str)
+"""A folder, or an address of the form s3://BUCKET/PREFIX."""
+
+BUCKET: Final = re.compile(
+    r"s3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(?P<prefix>[\w./=+-]*))?", re.ASCII
+)
+"""The address of a place in a bucket; it never has credentials."""
 
 
 class GatewayKeeps(StrEnum):
@@ -58,6 +69,8 @@ class ServerSettings:
     `vaults` are asked for secrets in that order; the files are in `vault_dir` (None: `secrets` in
     the data folder), and `vault_command` may take `vault_timeout`.
 
+    `delivery_store` keeps the bundles of deliveries (None: `deliveries` in the data folder).
+
     `model_provider` runs the models of all roles that name no other; each provider has an address
     and keys of its own.
 
@@ -91,6 +104,7 @@ class ServerSettings:
     workspaces_cap: int = 20
     workspaces_idle: float = 86_400.0
     workspaces_file_cap: int = 50
+    delivery_store: Place | None = None
     approval_keys: tuple[str, ...] = ()
     attestation_keys: tuple[str, ...] = ()
     log_level: str = "info"
@@ -154,6 +168,11 @@ class ServerSettings:
             idle=self.workspaces_idle,
             largest=self.workspaces_file_cap * 1_000_000,
         )
+
+    @property
+    def delivery_place(self) -> str:
+        """The folder, or the address, of the store of deliveries."""
+        return self.delivery_store or str(self.data_dir / "deliveries")
 
     @property
     def database_url(self) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shared.settings.keys import Key, ValueKind
+from shared.settings.server import BUCKET
 
 Value = bool | float | str | Path | tuple[str, ...] | tuple[Path, ...] | None
 
@@ -64,6 +65,8 @@ def from_toml(key: Key, value: object, places: PathBase) -> Value:
             return _text(key, value)
         case ValueKind.PATH if isinstance(value, str):
             return _folder(key, value, places)
+        case ValueKind.PLACE if isinstance(value, str):
+            return _place(key, value, places)
         case ValueKind.TEXTS if isinstance(value, list):
             return tuple(_plain(key, entry) for entry in value)
         case ValueKind.PATHS if isinstance(value, list):
@@ -112,6 +115,18 @@ def _folder(key: Key, given: object, places: PathBase) -> Path:
     return places.folder(_plain(key, given))
 
 
+def _place(key: Key, text: str, places: PathBase) -> str | None:
+    """A bucket's address as it is, or else a folder."""
+    if not text and key.optional:
+        return None
+    if "://" not in text:
+        return str(_folder(key, text, places))
+    place = _plain(key, text)
+    if not BUCKET.fullmatch(place):
+        raise _unfit(key, place)
+    return place
+
+
 def _list_items(key: Key, text: str) -> list[object]:
     if text.startswith("["):
         try:
@@ -131,7 +146,8 @@ def _show(key: Key, value: object) -> str:
     """The value to show; of an address only the scheme, because the rest may contain a password."""
     if key.secret:
         return "what was given"
-    if key.schemes and isinstance(value, str):
+    has_address = key.schemes or key.kind is ValueKind.PLACE
+    if has_address and isinstance(value, str):
         scheme, found, _ = value.partition("://")
         return repr(f"{scheme}://…") if found else "what was given"
     if isinstance(value, bool):

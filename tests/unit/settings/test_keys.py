@@ -208,3 +208,37 @@ def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
     told = refusal(tmp_path, REPLAN_PLANNER="nobody", REPLAN_MAX_RETRY_COUNT="0")
     assert "planner" in told
     assert "max_retry_count" in told
+
+
+def test_bundles_of_deliveries_are_in_the_data_folder(tmp_path: Path) -> None:
+    """Of `replan up`, too: without a word about it."""
+    server = load(tmp_path, REPLAN_DATA_DIR="/var/lib/replan").server
+    assert server.delivery_store is None
+    assert server.delivery_place == "/var/lib/replan/deliveries"
+    assert load(tmp_path, REPLAN_DELIVERY_STORE="").server.delivery_store is None
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ("/srv/deliveries", "/srv/deliveries"),
+        ("~/deliveries", "HOME/deliveries"),
+        ("deliveries", "HOME/deliveries"),
+        ("s3://our-bucket", "s3://our-bucket"),
+        ("s3://our.bucket/team/a b", None),
+        ("s3://our-bucket/team-1/", "s3://our-bucket/team-1/"),
+        ("s3://", None),
+        ("s3://KEY:hunter2@bucket/x", None),
+        ("https://hunter2@minio/bucket", None),
+    ],
+)
+def test_bundles_of_deliveries_are_in_a_folder_or_a_bucket(
+    given: str, place: str | None, tmp_path: Path
+) -> None:
+    if place is None:
+        told = refusal(tmp_path, REPLAN_DELIVERY_STORE=given)
+        assert "s3://BUCKET/PREFIX" in told
+        assert "hunter2" not in told
+    else:
+        server = load(tmp_path, REPLAN_DELIVERY_STORE=given).server
+        assert server.delivery_place == place.replace("HOME", str(tmp_path))
