@@ -26,7 +26,7 @@ COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" .scratch/lock/bin/uv pip compil
 	$(if $(UPGRADE),--upgrade)
 
 # Claude Code is 370 MB: who develops does not need it.
-TESTED := bedrock dev embedded flower keyring openai vertex
+TESTED := bedrock dev embedded flower keyring openai s3 vertex
 
 ##@ Use it
 .PHONY: demo demo-agents up
@@ -112,7 +112,7 @@ wheel: $(STAMP) ## Build the wheel, which pipx and uv install, into dist/
 
 lock: .scratch/lock/bin/uv ## Renew the lock files after a change of pyproject.toml (UPGRADE=1: newest of all)
 	$(COMPILE) pyproject.toml $(TESTED:%=--extra %) --group build -o requirements-dev.lock
-	$(COMPILE) pyproject.toml --extra flower --extra openai --extra bedrock --extra vertex \
+	$(COMPILE) pyproject.toml --extra flower --extra openai --extra bedrock --extra s3 --extra vertex \
 		-c requirements-dev.lock -o requirements.lock
 	$(COMPILE) pyproject.toml --extra agents --extra embedded -c requirements-dev.lock \
 		-o deploy/requirements-agents.lock

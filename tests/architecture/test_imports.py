@@ -48,6 +48,7 @@ DOORS: Final = {
     ),
     "ahocorasick_rs": ("shared.secrets.*",),
     "keyring": ("shared.secrets.vaults.*",),
+    "obstore": ("shared.deliveries.bucket",),
     "typer": ("orchestrator.cli.*", "workers.__main__"),
 }
 

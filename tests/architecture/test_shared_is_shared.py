@@ -14,7 +14,12 @@ BY_PLACE: Final = ("shared.store.migrations",)
 WAITING: Final[frozenset[str]] = frozenset(
     {
         "shared.deliveries.attestation",
+        "shared.deliveries.backend",
+        "shared.deliveries.bucket",
         "shared.deliveries.bundle",
+        "shared.deliveries.folder",
+        "shared.deliveries.store",
+        "shared.domain.patch_store",
         "shared.deliveries.in_toto",
         "shared.domain.rejected_delivery",
         "shared.contracts.development",

@@ -143,7 +143,10 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("given", [["--help"], ["guard", "check", "ls"]], ids=" ".join)
 def test_what_needs_no_database_loads_no_heavy_library(given: list[str]) -> None:
-    heavy = ["alembic", "anthropic", "celery", "kombu", "paramiko", "psycopg", "sqlalchemy"]
+    heavy = [
+        *("alembic", "anthropic", "celery", "kombu", "obstore", "paramiko", "psycopg"),
+        "sqlalchemy",
+    ]
     program = (
         f"import sys; from orchestrator.cli.main import main; code = main({given});"
         f"print(code, [name for name in {heavy} if name in sys.modules], file=sys.stderr)"

@@ -17,19 +17,7 @@ from hypothesis import strategies as st
 from shared.deliveries import bundle as bundles
 from shared.deliveries.bundle import Bundle, Meta, Stats, pack, unpack
 from shared.domain.errors import Rejected
-
-META = Meta(
-    project_id="app",
-    session_id="T12@app",
-    attempt_id="T12.2.1#1@app",
-    issue_id="L-000123",
-    base_sha="a" * 40,
-    result_tree="b" * 40,
-    created_at=datetime(2026, 11, 23, 1, 2, 3, tzinfo=UTC),
-)
-PATCH = b"diff --git a/x b/x\nnew file mode 100644\n"
-DELIVERABLES = {"schema_version": 1, "issue_id": "L-000123", "summary": ["Добавил ‹x›"]}
-BUNDLE = Bundle(META, PATCH, DELIVERABLES, Stats(1, 0, 0))
+from tests.unit.deliveries.given import BUNDLE, DELIVERABLES, META, PATCH
 
 ids = st.text(st.characters(categories=("L", "N", "P")), min_size=1, max_size=40)
 shas = st.text("0123456789abcdef", min_size=40, max_size=40)
