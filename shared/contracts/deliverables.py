@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, ValidationError, WithJsonSchema
 from pydantic_core import PydanticCustomError
@@ -54,7 +54,7 @@ class Deliverables(Document):
     `composed` says that replan wrote it from what it knows, because its author could not.
     """
 
-    schema_version: Literal[1]
+    schema_version: Annotated[int, Field(ge=VERSION, le=VERSION)]
     issue_id: IssueId
     summary: Annotated[Lines, Field(description="What was done, point by point.")]
     changed_files: Annotated[

@@ -8,7 +8,9 @@ from shared.contracts.development import dev_task
 from shared.contracts.project import DevTask
 from shared.domain.agent import AgentWork, RunnerChoice
 from shared.domain.attempt import AgentResult, Attempt, Outcome
+from shared.domain.delivery import issue_id
 from shared.domain.errors import Defect
+from shared.domain.ids import parse_ref
 from shared.domain.question import Reply
 from shared.secrets.sent import SentSubtask
 from workers.agents.chain import entry_of, in_hand, next_runner
@@ -71,6 +73,7 @@ class Assigning:
                 earlier=earlier_work(self._last(subtask)),
                 replies=self._replies(),
                 dev_task=self._dev_task(subtask),
+                issue=self._issue(),
             ),
             runner=choice.runner,
             name=choice.name,
@@ -102,6 +105,13 @@ class Assigning:
             rejections=order.rejections,
             max_attempts=order.policy.max_delivery_attempts,
         )
+
+    def _issue(self) -> str | None:
+        """The id under which the step delivers; None where nothing is delivered."""
+        order = self._order
+        if not order.policy.deliver:
+            return None
+        return issue_id(parse_ref(order.task_ref).task, order.step.ordinal, order.step.key)
 
     def _entered(self, work: AgentWork, attempts: Iterable[Attempt]) -> Enter | None:
         return next_runner(work.chain or (RunnerChoice(self._runner, 1),), work, attempts)

@@ -4,8 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from shared.contracts.deliverables import VERSION, Deliverables
 from shared.domain.attempt import AgentStatus
 from shared.domain.question import MOST_OPTIONS, Question
+
+DELIVERABLES: Final = "deliverables"
+"""The field of an answer that says what is delivered."""
 
 VERDICT: Final = "approved"
 """The field of a review that holds its verdict."""
@@ -32,8 +36,10 @@ class Deliverable:
         return join_questions(self.questions or (Question(self.summary),))
 
 
-def schema(*, interactive: bool) -> dict[str, Any]:
+def schema(*, interactive: bool, issue: str | None = None) -> dict[str, Any]:
     """The JSON Schema of a deliverable; with questions if the agent is `interactive`.
+
+    With an `issue`, what is delivered under that id has to be said, too (S2.40-S2.45).
 
     All properties are required and no others are allowed, as every provider's strict mode wants.
     """
@@ -58,6 +64,8 @@ def schema(*, interactive: bool) -> dict[str, Any]:
     }
     if interactive:
         properties["questions"] = {"type": "array", "items": _object(_QUESTION)}
+    if issue is not None:
+        properties[DELIVERABLES] = _deliverables(issue)
     return _object(properties)
 
 
@@ -79,6 +87,20 @@ def parse_deliverable(value: object) -> Deliverable | None:
     decisions = (str(each) for each in _listed(value.get("decisions")))
     questions = tuple(filter(None, map(_question, _listed(value.get("questions")))))
     return Deliverable(AgentStatus(status), summary, tuple(decisions), questions)
+
+
+def _deliverables(issue: str) -> dict[str, Any]:
+    """The form of `shared.contracts.deliverables`, as strict modes can hold it."""
+    fields = Deliverables.model_fields
+    lists = ("summary", "changed_files", "how_to_verify", "risks")
+    texts = {"type": "array", "items": {"type": "string"}}
+    return _object(
+        {
+            "schema_version": {"type": "integer", "enum": [VERSION]},
+            "issue_id": {"type": "string", "enum": [issue]},
+            **{name: {**texts, "description": fields[name].description} for name in lists},
+        }
+    )
 
 
 def join_questions(questions: tuple[Question, ...]) -> Question:

@@ -35,6 +35,7 @@ from workers.agents.compliance import (
     judge,
 )
 from workers.agents.context_files import require_files
+from workers.agents.deliverable import DELIVERABLES
 from workers.agents.follower import Follower
 from workers.agents.handoff import read_handoff
 from workers.agents.heartbeat import Heartbeat
@@ -166,7 +167,7 @@ class AgentRuns:
 
     def _call(self, key: str, task: AgentTask, label: AgentLabel, runner: Runner) -> Call:
         order = AgentOrder(
-            assignment=task.assignment,
+            assignment=replace(task.assignment, base=self.bench.base),
             workspace=self.bench.path,
             home=f"{self.bench.homes}/{task.home or key}",
             session=str(uuid5(NAMESPACE_URL, f"replan:{self.pass_name}/{key}")),
@@ -355,7 +356,7 @@ class _Run:
             signal=result.signal,
             left_over=result.left_over,
             unknown=result.unknown,
-            structured=None if said.structured is None else dict(said.structured),
+            structured=self._structured(said),
             output=kept_output(result, self._follower.transcript, self._unmasked),
         )
         made = made if made.ok else replace(made, unpaid=unpaid)
@@ -377,6 +378,13 @@ class _Run:
         told = TaskValidation(task.key, report).as_json()
         log.info(told.pop("type"), **told)
         return replace(made, violations=report.violations)
+
+    def _structured(self, said: RunnerOutcome) -> dict[str, Any] | None:
+        """Its answer as data; of deliverables that it owes and has not given, there are none."""
+        if said.structured is None:
+            return None
+        owed = self._task.assignment.issue is not None and self._runner.capabilities.schema
+        return {**({DELIVERABLES: None} if owed else {}), **said.structured}
 
     def _questions(self, said: RunnerOutcome) -> int | None:
         if self._runner.capabilities.events:

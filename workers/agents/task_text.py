@@ -13,7 +13,8 @@ class Assignment:
     `context` names files of the repository to read first. `acceptance` says what must hold at the
     end. `earlier` tells what another attempt did already: the workspace holds its work. `replies`
     are questions that a person has answered. In a session, `dev_task` is the step as a development
-    task, with the history of its rejections.
+    task, with the history of its rejections; its work is delivered under the id `issue`, as what
+    differs from the commit `base`.
     """
 
     goal: str
@@ -22,6 +23,8 @@ class Assignment:
     earlier: str = ""
     replies: tuple[Reply, ...] = ()
     dev_task: DevTask | None = None
+    issue: str | None = None
+    base: str = ""
 
     def __str__(self) -> str:
         """The task as the agent reads it."""
@@ -40,7 +43,19 @@ class Assignment:
         if self.replies:
             answered = "\n\n".join(map(str, self.replies))
             parts.append(f"A person has answered these questions:\n\n{answered}")
+        if self.issue is not None:
+            parts.append(_DELIVERED.format(issue=self.issue, base=self.base))
         return "\n\n".join(parts)
+
+
+_DELIVERED = """\
+What you leave in this folder is delivered as {issue}. At the end, say in `deliverables` what was \
+done, how to verify it, and what may go wrong because of it. `changed_files` has to name every \
+file that differs from the commit {base}, whoever has changed it, and no other: a deleted file \
+too, and a moved file by both of its paths. These commands list them:
+
+git diff --name-only --no-renames {base}
+git ls-files --others --exclude-standard"""
 
 
 def _development(task: DevTask) -> str:

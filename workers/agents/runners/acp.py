@@ -41,6 +41,7 @@ from workers.agents.runners.json_lines import (
     text_of,
 )
 from workers.agents.runners.port import (
+    ONE_LINE,
     AgentOrder,
     Capabilities,
     Invocation,
@@ -112,8 +113,7 @@ def _prompt(order: AgentOrder, task: str) -> str:
     parts = (
         order.protocol,
         task,
-        "End your last message with one line of JSON, without a fence around it, that fits this "
-        f"JSON Schema:\n{form}",
+        f"{ONE_LINE}\n{form}",
     )
     return "\n\n".join(part.strip() for part in parts if part)
 

@@ -61,7 +61,7 @@ class CommandRunner:
             gateway_variables(order) | dict(order.variables),
             order.workspace,
             order.home,
-            files={named: with_protocol(order.protocol, str(order.assignment))},
+            files={named: with_protocol(order.protocol, order.task)},
             secrets=gateway_tokens(order),
         )
 

@@ -12,6 +12,7 @@ from shared.domain.attempt import AgentStatus
 from shared.domain.errors import Rejected
 from workers.agents.events import (
     AgentEvent,
+    Asked,
     EndReason,
     RunnerEnded,
     Said,
@@ -27,7 +28,7 @@ from workers.agents.runners.port import (
     StreamReader,
     words_of,
 )
-from workers.agents.runners.reading import JsonReader
+from workers.agents.runners.reading import CLAIMED, JsonReader, deliverable_in
 
 _TASK: Final = "mini/task.md"
 _RUN: Final = "mini/run.sh"
@@ -84,7 +85,7 @@ class MiniSweAgent:
             order.workspace,
             order.home,
             files={
-                _TASK: with_protocol(order.protocol, str(order.assignment)),
+                _TASK: with_protocol(order.protocol, order.task),
                 _RUN: _run(order.home),
                 _TELL: _TELLING,
             },
@@ -119,8 +120,7 @@ class MiniReader(JsonReader):
         status = text_of(value, "exit_status")
         self.seen.detail = status
         if status == "Submitted":
-            summary = text_of(value, "submission").strip()
-            yield RunnerEnded(AgentStatus.OK, summary, None, EndReason.COMPLETED)
+            yield from _submitted(text_of(value, "submission").strip())
             return
         claimed, reason = _ENDS.get(status, (AgentStatus.ERROR, EndReason.FAILED))
         yield RunnerEnded(claimed, "", None, reason)
@@ -133,6 +133,17 @@ class MiniReader(JsonReader):
     def read_stderr(self, text: str) -> EndReason:  # noqa: ARG002 - its texts are Python's
         """See `JsonReader`."""
         return EndReason.NOT_STARTED
+
+
+def _submitted(text: str) -> Iterator[AgentEvent]:
+    """The end of a run that has submitted a text, which may end with its answer as JSON."""
+    value, found = deliverable_in(text)
+    if found is None:
+        yield RunnerEnded(AgentStatus.OK, text, None, EndReason.COMPLETED)
+        return
+    if found.status is AgentStatus.NEEDS_INPUT:
+        yield Asked(found.question, "", deferred=True)
+    yield RunnerEnded(found.status, found.summary, value, CLAIMED[found.status])
 
 
 _ENDS: Final = {

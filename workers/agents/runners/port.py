@@ -1,5 +1,6 @@
 """The port to a runner: how it is started, and how its stream is read."""
 
+import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,12 @@ from shared.domain.question import Reply
 from workers.agents.deliverable import schema
 from workers.agents.events import AgentEvent, Asked, EndReason, UsageReported
 from workers.agents.task_text import Assignment
+
+ONE_LINE: Final = (
+    "End your last message with one line of JSON, without a fence around it, that fits this "
+    "JSON Schema:"
+)
+"""How a program is asked for an answer that the protocol with it has no form for."""
 
 TEMPORARY: Final = "temporary"
 """The folder below a home for temporary files."""
@@ -79,7 +86,20 @@ class AgentOrder:
     @property
     def answer_schema(self) -> dict[str, Any]:
         """The JSON Schema of what it answers at its end."""
-        return schema(interactive=self.interactive) if self.form is None else dict(self.form)
+        if self.form is not None:
+            return dict(self.form)
+        return schema(interactive=self.interactive, issue=self.assignment.issue)
+
+    @property
+    def task(self) -> str:
+        """The task for a program that has no form for its answer: where one is needed, it is told.
+
+        What it answers in another form is believed as text.
+        """
+        text = str(self.assignment)
+        if self.form is None and self.assignment.issue is None:
+            return text
+        return f"{text}\n\n{ONE_LINE}\n{json.dumps(self.answer_schema)}"
 
     @property
     def message(self) -> str | None:
