@@ -208,7 +208,7 @@ def pass_brief(connection: Connection, job: Job) -> PassBrief:
         token=row.token,
         host=host,
         repository=repository,
-        after=None if repository is None else _before(connection, job.run_id, step, row.target),
+        after=_before(connection, job.run_id, step, row) if repository is not None else None,
         step=step,
         subtasks=subtasks,
         attempts=() if first else attempts.of_step(connection, job.run_id, job.step),
@@ -228,7 +228,10 @@ def _place(connection: Connection, step: Step, row: Any) -> tuple[Host, Reposito
     return _usable_host(connection, place.host, name), place.repository
 
 
-def _before(connection: Connection, run_id: int, step: Step, target: str) -> int | None:
+def _before(connection: Connection, run_id: int, step: Step, row: Any) -> int | None:
+    if from_json(Policy, row.policy).deliver:
+        return None
+    target = row.target
     before = work_before(planned.steps_of(connection, run_id), target).get(step.ordinal, ())
     if len(before) > 1:
         place = targets.name_for(step, target)

@@ -3,70 +3,37 @@
 import os
 import socket
 import threading
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from uuid import uuid4
 
 from celery import Celery
 from celery.signals import heartbeat_sent
 
-from shared.domain.config import MODEL_PROVIDERS, Policy
 from shared.domain.errors import Rejected, ReplanError
 from shared.domain.exits import ExitCode
-from shared.domain.facts import Fact
-from shared.domain.host import Host
-from shared.domain.jobs import ASKING, ROLES, JobKind, QueueName
+from shared.domain.jobs import ASKING, ROLES, QueueName
 from shared.domain.next_step import NextStep
-from shared.domain.plan import Subtask
 from shared.health import Pulse
 from shared.queue.app import knock, make_app
-from shared.secrets.sent import as_sent
 from shared.secrets.vaults.opening import open_vaults
 from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
-from workers.agents.runners.port import GatewayAccess
-from workers.agents.spending import LedgerSpending
-from workers.attempt_token import attempt_token
-from workers.evidence.causes import Failure
-from workers.evidence.observation import Observation
-from workers.installation_key import installation_key
 from workers.installation_secrets import own_secrets
-from workers.llm.prices import Prices
-from workers.planning import PlannerBackend
+from workers.job_wiring import performers
 from workers.process.capacity import AllPlaces, Capacity
 from workers.process.consumer import BrokerState
 from workers.process.handover import Handover
 from workers.process.job_threads import Crew
 from workers.process.journal import Journal
-from workers.process.leases import Hold, LeaseKeeper
-from workers.process.lifecycle import Lifecycle, Perform
+from workers.process.leases import LeaseKeeper
+from workers.process.lifecycle import Lifecycle
 from workers.process.liveness import Liveness
 from workers.process.polling import Poller
 from workers.process.revoke import Revoker
 from workers.process.tasks import open_doors, open_panel
-from workers.roles.adviser import Adviser
-from workers.roles.attempt_records import AttemptRecords
-from workers.roles.backends import Backends
-from workers.roles.briefings import FACTS, Briefings
-from workers.roles.escalation import EscalationHandler
-from workers.roles.executor import Executor, Guards
-from workers.roles.host_keys import reports_changed_keys
-from workers.roles.looker import Looker
-from workers.roles.looks import may_look
-from workers.roles.model_calls import ModelCalls
-from workers.roles.pass_means import Agents, stand_in_workspace
-from workers.roles.planner import Planner
-from workers.roles.replanner import Replanner
-from workers.roles.reviewer import Reviewer
-from workers.roles.signatures import Signatures
-from workers.roles.subtask_planner import Reviser, SubtaskPlanner
-from workers.roles.taskmaster import Taskmaster
-from workers.secrets import Secrecy, texts_of
-from workers.shells.investigation import investigate
+from workers.secrets import Secrecy
 from workers.shells.remote.connections import HostConnections
-from workers.shells.snapshot import take
 
 PRESENT_WITHIN = 5.0
 """Seconds within which a worker shows its presence before it takes its first job, if it can."""
@@ -173,7 +140,7 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         owner=owner,
         lease=server.lease,
         queues=queues,
-        performers=_performers(settings, database, journal, connections, secrecy),
+        performers=performers(settings, database, journal, connections, secrecy),
         mask=secrecy.text,
     )
     capacities = [Capacity(group.threads) for group in groups]
@@ -298,101 +265,3 @@ def _name(queues: tuple[QueueName, ...]) -> str:
     if len(queues) == len(ROLES):
         return "all"
     return "-".join(role for role, queue in ROLES.items() if queue in queues)
-
-
-def _performers(
-    settings: Settings,
-    database: Database,
-    journal: Journal,
-    connections: HostConnections,
-    secrecy: Secrecy,
-) -> dict[JobKind, Perform]:
-    server = settings.server
-    calls = ModelCalls(database, Prices(server.model_prices), server.daily_cost_cap)
-    folders = (server.data_dir, *filter(None, (server.vault_dir,)))
-    guards = Guards(server.guard_policy, settings.agent.forbidden_commands, own=folders)
-    backends = _backends(server, secrecy, calls, guards)
-    signatures = Signatures(server.approval_keys, server.data_dir)
-    records = AttemptRecords(database)
-    agents = Agents(
-        access_of=partial(_gateway_access, server),
-        notes_of=records.notes,
-        calls_of=records.calls,
-        workspaces=server.workspaces,
-        limits=server.workspace_limits,
-        spending=LedgerSpending(database),
-    )
-    executor = Executor(
-        database, journal, connections, guards, secrecy, signatures=signatures, agents=agents
-    )
-    looker = Looker(database, journal, connections, guards, secrecy)
-
-    def execute(hold: Hold) -> Fact:
-        with reports_changed_keys(database, hold.job.task_id):
-            return executor.perform(hold)
-
-    def clean_up(hold: Hold) -> Fact:
-        with reports_changed_keys(database, hold.job.task_id):
-            return executor.clean_up(hold)
-
-    def look(host: Host) -> Mapping[str, str]:
-        with closing(connections.shell(host)) as shell:
-            found = take(shell, guards((), host.name), probes=dict(FACTS))
-        return {name: secrecy.text(text) for name, text in found.items()}
-
-    briefings = Briefings(database, look, lambda name: guards((), name).policy)
-
-    def observe(
-        host: Host, policy: Policy, subtasks: Sequence[Subtask], failures: Sequence[Failure]
-    ) -> Observation:
-        masker = secrecy.secrets_for(texts_of(map(as_sent, subtasks))).masker
-        with closing(connections.shell(host, masker=masker)) as shell:
-            return investigate(shell, guards(policy.forbidden_commands, host.name), failures)
-
-    return {
-        JobKind.REFINE: calls.account_for(Taskmaster(database, backends, briefings).perform),
-        JobKind.PLAN: calls.account_for(may_look(Planner(database, backends, briefings).perform)),
-        JobKind.DETAIL: calls.account_for(
-            may_look(SubtaskPlanner(database, backends, briefings).perform)
-        ),
-        JobKind.REVISE: calls.account_for(may_look(Reviser(database, backends, briefings).perform)),
-        JobKind.ADVISE: calls.account_for(Adviser(database, backends, briefings).perform),
-        JobKind.REPLAN: calls.account_for(
-            may_look(Replanner(database, backends, briefings).perform)
-        ),
-        JobKind.EXECUTE: execute,
-        JobKind.LOOK: looker.perform,
-        JobKind.CLEAN_UP: clean_up,
-        JobKind.REVIEW: Reviewer(database, journal, connections, secrecy, agents).perform,
-        JobKind.GATHER: EscalationHandler(
-            database, observe, secrecy.text, partial(stand_in_workspace, connections, agents)
-        ).perform,
-    }
-
-
-def _gateway_access(server: ServerSettings, attempt: str) -> GatewayAccess:
-    """How an attempt reaches models; each driver of it derives the same token."""
-    return GatewayAccess(server.gateway_url, attempt_token(installation_key(server), attempt))
-
-
-def _backends(
-    server: ServerSettings, secrecy: Secrecy, calls: ModelCalls, guards: Guards
-) -> Backends:
-    def model(provider: str) -> PlannerBackend:
-        from workers.llm.backend import model_backend
-        from workers.llm.settings import LlmSettings
-
-        return model_backend(
-            LlmSettings.of(server, provider),
-            log=calls,
-            mask=secrecy.text,
-            guard_for=guards,
-        )
-
-    def runbook() -> PlannerBackend:
-        from workers.runbook.backend import RunbookBackend
-
-        return RunbookBackend(server.runbook_dirs)
-
-    models = {provider: partial(model, provider) for provider in MODEL_PROVIDERS}
-    return Backends({**models, "runbook": runbook})

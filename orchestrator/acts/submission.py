@@ -122,6 +122,7 @@ def settle_plan(database: Database, submission: Submission) -> Submission:
     Nothing is written. Raises Rejected, as `submit` does, for a plan that cannot be carried out.
     """
     _check(submission)
+    _require_repositories(database, submission)
     plan, on = submission.plan, submission.targets
     if plan is None:
         return submission
@@ -195,6 +196,21 @@ def _check(submission: Submission) -> None:
     if submission.plan is not None:
         check_steps(submission.plan.steps)
         check_plan_secrets(submission.plan)
+
+
+def _require_repositories(database: Database, submission: Submission) -> None:
+    """Raise Rejected where work is to be delivered on a target that is not a repository."""
+    if not submission.policy.deliver:
+        return
+    with database.autocommit() as connection:
+        known = {each.name for each in repositories.all_repositories(connection)}
+    for target in submission.targets:
+        if target not in known:
+            raise Rejected(
+                f"{target!r} is not a repository, and only work in repositories can be delivered",
+                stage="input",
+                next_step=NextStep.of("repo list"),
+            )
 
 
 def _values(submission: Submission, actor: Actor) -> dict[str, Any]:

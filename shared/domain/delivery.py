@@ -22,6 +22,7 @@ def issue_id(task: int, step: int, key: str) -> str:
 class DeliveryStatus(StrEnum):
     """Where a delivery stands; recorded, never inferred (S2.28)."""
 
+    REFUSED = "refused"  # the gates let it not be published
     PUBLISHED = "published"
     ACCEPTED = "accepted"  # it is on the head of its session
     REJECTED = "rejected"

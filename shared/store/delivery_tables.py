@@ -11,7 +11,7 @@ from shared.store.row import Row, now, number
 
 
 class DeliveryRow(Row):
-    """What a pass published. Only what becomes of it changes: `status` and the columns after it.
+    """What a pass published, or was refused. Only `status` and the columns after it change.
 
     `sha256` names its bundle in the store at `uri`, of `size` bytes. `base` is the commit that it
     was made from, `tree` the tree with it. `commit` is the commit that stands for it, once made.

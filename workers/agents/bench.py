@@ -11,6 +11,10 @@ from workers.agents.workspaces.workspaces import Workspaces
 from workers.passes.ports import Cancelled
 from workers.shells.ports import Shell
 
+Start = Callable[[str], tuple[str, str | None]]
+"""Where the work of a session's step begins, of where its run does: a commit, and the tree to go on
+with, None for the one of the commit."""
+
 MakeWorkspaces = Callable[[Shell, Cancelled | None], Workspaces]
 """Makes the workspaces of a repository, whose scripts end once the second argument says so."""
 
@@ -45,16 +49,25 @@ class StepBench:
         step: int,
         after: int | None,
         cancelled: Cancelled | None,
+        session: Start | None = None,
+        rejected: int = 0,
     ) -> Self:
         """The workspace of that step of a run; a new one has the files that step `after` left.
 
-        All workspaces of a run start from the same commit. The shell is closed with the bench.
-        Raises what `Workspaces` raises, Transient if `cancelled` while it is made.
+        All workspaces of a run start from the same commit, those of a session from where it says.
+        There, a step whose delivery was `rejected` so many times has a new one after each. The
+        shell is closed with the bench. Raises what `Workspaces` raises, Transient if `cancelled`
+        while it is made.
         """
         workspaces = make(shell, cancelled)
         start = workspaces.base(run)
         base = start.sha
         tree = None
+        if session is not None:
+            base, tree = session(base)
+            name = workspace_name(run, step, rejected)
+            made = workspaces.prepare(base, name, tree=tree, lasting=True)
+            return cls(make(shell, None), made, start.notices, shell.close)
         if after is not None:
             before = workspaces.prepare(base, workspace_name(run, after))
             tree = workspaces.snapshot(before, f"for step {step}").tree
@@ -90,6 +103,9 @@ class StepBench:
         return self._workspaces.changed(base, tree).paths
 
 
-def workspace_name(run: str, step: int) -> str:
-    """The name of the workspace of a step; `run` is the name of its run on hosts."""
-    return f"{run}-{step}"
+def workspace_name(run: str, step: int, rejected: int = 0) -> str:
+    """The name of the workspace of a step; `run` is the name of its run on hosts.
+
+    After each delivery of it that was `rejected`, it has another one.
+    """
+    return f"{run}-{step}.{rejected}" if rejected else f"{run}-{step}"

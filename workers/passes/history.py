@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from shared.domain.attempt import GREEN, Answer, Attempt, CommandResult, Outcome
+from shared.domain.plan import SubtaskKind
 from shared.secrets.sent import SentSubtask
 from workers.passes.ports import PassOrder
 
@@ -34,6 +35,9 @@ class History:
         self._settles = settles
         self._waits = waits
         self._pass_no = order.pass_no
+        self._sent_back = max((each.pass_no for each in order.rejections), default=0)
+        agents = [s.ordinal for s in order.subtasks if s.kind is SubtaskKind.AGENT]
+        self._author = agents[-1] if self._sent_back and agents else None
         self._numbers: dict[int, int] = defaultdict(int)
         self._revision: dict[int, list[Attempt]] = defaultdict(list)
         self._pass: dict[int, list[Attempt]] = defaultdict(list)
@@ -127,12 +131,24 @@ class History:
     def done_before(self, subtask: SentSubtask) -> bool:
         """Whether it was green in this revision and has no check that could say otherwise now.
 
-        S1.15: finished work is not redone.
+        S1.15: finished work is not redone, unless what came of it was rejected.
         """
         of_revision = self._revision[subtask.ordinal]
         if not of_revision or of_revision[-1].outcome not in GREEN:
             return False
+        if of_revision[-1].pass_no <= self._sent_back:
+            return False
         return subtask.check is None or not self._settles(subtask.check)
+
+    def is_sent_back(self, subtask: int) -> bool:
+        """Whether its agent has to put right what was rejected, although its check is green.
+
+        Of several agents of a step, that is the last one: it finds the work of the others.
+        """
+        if subtask != self._author:
+            return False
+        worked = (a.pass_no for a in self._revision[subtask] if a.result is not None)
+        return max(worked, default=0) <= self._sent_back
 
     def seen_red(self, subtask: int) -> bool:
         """Whether its check was red in any attempt of this revision, or before it."""

@@ -110,11 +110,16 @@ class Tries:
         if refused is not None:
             return refused
         look = self._look(subtask, check)
-        done = look.ok and not self._was_refused(subtask, look)
+        done = look.ok and not self._is_to_redo(subtask, look)
         self._announcer.satisfied = done
         if done:
             return self._record_satisfied(subtask, look)
         return self._record_cancelled(subtask) if look.cancelled else look
+
+    def _is_to_redo(self, subtask: SentSubtask, look: CommandResult) -> bool:
+        """Whether a green check does not make it done."""
+        sent_back = self._context.history.is_sent_back(subtask.ordinal)
+        return sent_back or self._was_refused(subtask, look)
 
     def _was_refused(self, subtask: SentSubtask, look: CommandResult) -> bool:
         """Whether the last try failed although this check was green after it, and still would.

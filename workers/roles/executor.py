@@ -9,7 +9,9 @@ from time import monotonic
 
 from shared.domain.attempt import Attempt
 from shared.domain.attempt_notes import AttemptNote
+from shared.domain.budget import Ending
 from shared.domain.config import union
+from shared.domain.delivery import Published
 from shared.domain.errors import Rejected, ReplanError, Transient
 from shared.domain.facts import CleanupFinished, Fact, PassFinished
 from shared.domain.jobs import Job, JobKind
@@ -21,6 +23,7 @@ from shared.secrets.sent import SentSubtask, as_sent
 from shared.store import claims
 from shared.store.database import Database
 from workers.agents.means import commands_of
+from workers.deliveries.publisher import Publisher, Work
 from workers.passes.clock import SystemClock
 from workers.passes.forgotten import forgotten
 from workers.passes.history import History
@@ -31,7 +34,7 @@ from workers.passes.to_undo import to_undo
 from workers.process.journal import Journal
 from workers.process.leases import Hold
 from workers.roles.approvals import PassApprovals
-from workers.roles.pass_means import Agents, PassMeans, PassParts, Place
+from workers.roles.pass_means import Agents, OpenMeans, PassMeans, PassParts, Place
 from workers.roles.signatures import Signatures
 from workers.secrets import (
     Secrecy,
@@ -41,6 +44,7 @@ from workers.secrets import (
     mask_unpaid,
     texts_of,
 )
+from workers.sessions import SessionBrief, rejections_of, session_brief
 from workers.shells.door import PassJudge
 from workers.shells.ports import Connections, KnownClaims, PassRecord
 from workers.store import PassBrief, left_running, pass_brief, subtasks_of_run
@@ -70,8 +74,10 @@ class Executor:
         secrecy: Secrecy,
         *,
         signatures: Signatures,
+        publisher: Publisher | None = None,
         agents: Agents | None = None,
     ) -> None:
+        self._publisher = publisher
         self._secrecy = secrecy
         self._database = database
         self._journal = journal
@@ -96,6 +102,7 @@ class Executor:
             question=mask_question(result.question, masker),
             records=tuple(shown_record(record, masker) for record in result.records),
             unpaid=mask_unpaid(result.unpaid, masker),
+            published=done.published,
         )
 
     def clean_up(self, hold: Hold) -> Fact:
@@ -119,7 +126,13 @@ class Executor:
         job = hold.job
         with self._database.autocommit() as connection:
             brief = pass_brief(connection, job)
-        order = _order(brief, job)
+            session = (
+                session_brief(connection, job, brief.step, brief.repository)
+                if brief.policy.deliver and not brief.policy.dry_run_mode
+                else None
+            )
+            rejections = () if session is None else rejections_of(connection, session)
+        order = replace(_order(brief, job), rejections=rejections)
         everything = _every_subtask(order)
         known = replace(
             self._secrecy.secrets_for(texts_of(everything)),
@@ -157,20 +170,28 @@ class Executor:
         )
         try:
             opened = self._means.open(
-                Place(brief.host, brief.token, brief.repository, brief.after), parts
+                Place(brief.host, brief.token, brief.repository, brief.after, session), parts
             )
         except ForgottenError as error:
             result = forgotten(order, History(order).errors, error.records)
             return PassDone(brief.step.ordinal, result, approvals, known.masker, frozenset())
+        published: Published | None = None
         try:
             result = carry_out(order, opened.means, log, SystemClock(), approvals=approvals)
+            ended = job.kind is JobKind.EXECUTE and result.ending is Ending.DONE
+            if session is not None and self._publisher is not None and ended:
+                worked = replace(order, earlier=(*order.earlier, *log.done))
+                work = _work(job, worked, session, opened)
+                result, published = self._publisher.publish(work, result, known.masker)
         finally:
             opened.means.close()
             if opened.gave_secrets():
                 hold.afterwards.append(opened.shell.erase)
         if job.kind is JobKind.EXECUTE:
             hold.afterwards.append(opened.shell.settle)
-        return PassDone(brief.step.ordinal, result, approvals, known.masker, frozenset(log.ended))
+        return PassDone(
+            brief.step.ordinal, result, approvals, known.masker, frozenset(log.ended), published
+        )
 
     def _claims(self, job: Job) -> KnownClaims:
         """What the database knows now of the claims of a step. Raises Transient."""
@@ -201,16 +222,18 @@ class PassDone:
     approvals: PassApprovals
     masker: Masker
     ended: frozenset[str]
+    published: Published | None = None
 
 
 class HeldLog:
     """A pass's view of the journal: everything is written under the fence of its job.
 
-    `ended` are the keys of the attempts that have ended.
+    `ended` are the keys of the attempts that have ended, `done` those attempts, without secrets.
     """
 
     def __init__(self, journal: Journal, hold: Hold, masker: Masker) -> None:
         self.ended: set[str] = set()
+        self.done: list[Attempt] = []
         self._masker = masker
         self._journal = journal
         self._hold = hold
@@ -232,8 +255,10 @@ class HeldLog:
 
     def finished(self, attempt: Attempt) -> None:
         """An attempt ended."""
-        self._journal.end_attempt(self._hold.job, mask_attempt(attempt, self._masker))
+        masked = mask_attempt(attempt, self._masker)
+        self._journal.end_attempt(self._hold.job, masked)
         self.ended.add(attempt.key)
+        self.done.append(masked)
 
     def cancelled(self) -> bool:
         """True once nothing more may be started."""
@@ -329,6 +354,13 @@ def _texts(subtasks: Iterable[SentSubtask]) -> tuple[str, ...]:
     """Every text that may be sent to a host as it stands, for the guard to judge together."""
     listed = [subtask for subtask in subtasks if subtask.kind is not SubtaskKind.CODE]
     return (*texts_of(listed), *(text for subtask in listed for text in commands_of(subtask)))
+
+
+def _work(job: Job, order: PassOrder, session: SessionBrief, opened: OpenMeans) -> Work:
+    """What a pass in a repository has to deliver."""
+    if opened.repository is None or opened.bench is None or opened.line is None:
+        raise AssertionError("a session happens in a repository")
+    return Work(job, order, session, opened.repository, opened.bench, opened.line)
 
 
 def _record(brief: PassBrief, hold: Hold, log: HeldLog, since: float) -> PassRecord:

@@ -9,6 +9,7 @@ from shared.domain.config import Policy
 from shared.domain.errors import Misconfigured
 from shared.domain.host import Host
 from shared.domain.next_step import NextStep
+from shared.domain.plan import Step, SubtaskKind
 from shared.domain.target import Repository, WorkspaceLimits
 from shared.domain.verdict import ALLOWED, Verdict
 from shared.guard.proofs import proof_rules
@@ -22,10 +23,13 @@ from workers.agents.runners.table import find_runner
 from workers.agents.running import SNAPSHOT_EVERY, AgentRuns
 from workers.agents.spending import Spending, Unmetered
 from workers.agents.workspaces.workspaces import Workspaces
+from workers.deliveries.commits import commit_of
+from workers.deliveries.line import Line
 from workers.passes.clock import SystemClock
 from workers.passes.means import Means
 from workers.passes.ports import Cancelled, PassControl, PassOrder
 from workers.secrets import KnownSecrets
+from workers.sessions import SessionBrief
 from workers.shells.door import Judge, PassJudge
 from workers.shells.means import ShellMeans
 from workers.shells.ports import Connections, PassRecord, Shell
@@ -57,22 +61,30 @@ class Agents:
 class Place:
     """Where a pass happens: on a host, or in a repository there.
 
-    `token` is the name of the run on that host, `after` the step whose work the step continues.
+    `token` is the name of the run on that host, `after` the step whose work the step continues. In
+    a `session`, it goes on from what was accepted.
     """
 
     host: Host
     token: str
     repository: Repository | None = None
     after: int | None = None
+    session: SessionBrief | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OpenMeans:
-    """The means of a pass, and the shell with its records. `gave_secrets` tells it of secrets."""
+    """The means of a pass, and the shell with its records. `gave_secrets` tells it of secrets.
+
+    In a repository, `bench` is the workspace, and `line` what was accepted there.
+    """
 
     means: Means
     shell: Shell
     gave_secrets: Callable[[], bool]
+    repository: Repository | None = None
+    bench: StepBench | None = None
+    line: Line | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +160,11 @@ class PassMeans:
         )
         goals = PassJudge(AllowedGoals(), parts.secrets.masker)
         means = AgentMeans(on_host.means, runs, assigning, goals, parts.order.subtasks)
-        return replace(on_host, means=means)
+        line = self._line(host_shell, repository)
+        return replace(on_host, means=means, repository=repository, bench=bench, line=line)
+
+    def _line(self, shell: Shell, repository: Repository) -> Line:
+        return Line(shell, repository, root=self._agents.workspaces)
 
     def _bench(
         self, host_shell: Shell, place: Place, repository: Repository, parts: PassParts
@@ -168,15 +184,35 @@ class PassMeans:
                 cancelled=cancelled,
             )
 
+        session = place.session
+        line = self._line(host_shell, repository)
         return StepBench.open(
             host_shell,
             make,
             run=place.token,
             step=parts.order.step.ordinal,
             after=place.after,
+            session=None
+            if session is None
+            else partial(where_to_begin, line, session, parts.order.step),
+            rejected=0 if session is None else len(session.rejected),
             # A pass that was cancelled before it came here is there to end what runs.
             cancelled=None if parts.control.cancelled() else parts.control.cancelled,
         )
+
+
+def where_to_begin(
+    line: Line, session: SessionBrief, step: Step, base: str
+) -> tuple[str, str | None]:
+    """Where the work of a step begins: on the head of its session, which began at `base`.
+
+    An agent whose delivery was rejected finds it there, merged as far as that goes.
+    """
+    head = session.head or base
+    agents = any(each.kind is SubtaskKind.AGENT for each in step.subtasks)
+    if not session.rejected or not agents:
+        return head, None
+    return head, line.merge(head, [commit_of(session.rejected[-1], step.title)]).tree
 
 
 def stand_in_workspace(connections: Connections, agents: Agents, brief: StepBrief) -> Host:

@@ -8,7 +8,8 @@
 # Below the place:
 #   ours.git       our git directory, which no agent uses; its refs are
 #                  refs/replan/bases/SHA, refs/replan/passes/PASS, refs/replan/attempts/ATTEMPT
-#                  (the last tree), refs/replan/commits/ATTEMPT (those of the agent)
+#                  (the last tree), refs/replan/commits/ATTEMPT (those of the agent),
+#                  refs/replan/starts/ATTEMPT (the commit that it began with)
 #   plain.git      the same without a part of the attributes; made when it is needed
 #   work/at.A.N    a workspace: NAME (the tree), home, index (ours), exclude, base, builder, nested
 #   work/base.K.N  a tree in which the setup command has run, to be copied

@@ -4,6 +4,7 @@
 prepare() { # pattern...: make the workspace of the attempt, or tell the one that there is
   require_place
   open_place
+  [ -z "$lasting" ] || begin_once
   git rev-parse -q --verify "refs/replan/bases/$base^{commit}" >/dev/null || fail no_base "$base"
   identify
   sweep_leftovers
@@ -27,6 +28,11 @@ prepare() { # pattern...: make the workspace of the attempt, or tell the one tha
   }
   tell_workspace
   collect_beside
+}
+begin_once() { # the base of a workspace stays what it was at first, whatever is offered later
+  start=refs/replan/starts/$attempt
+  git update-ref "$start" "$base" "" 2>/dev/null
+  base=$(git rev-parse -q --verify "$start^{commit}") || failed git update-ref
 }
 tell_workspace() {
   read -r begun <"$made/begun"

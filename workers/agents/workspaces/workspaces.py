@@ -90,12 +90,15 @@ class Workspaces:
         fields = self._run(("source",), call, {}, _FETCH)
         return Base(value(fields, "base"), notices(fields))
 
-    def prepare(self, base: str, attempt: str, *, tree: str | None = None) -> Workspace:
+    def prepare(
+        self, base: str, attempt: str, *, tree: str | None = None, lasting: bool = False
+    ) -> Workspace:
         """The workspace of the attempt: the one that there is, or a new one.
 
         A new one has the files of `base`, with the setup command run and the ignored files of
         `repository.copied`; with `tree`, its files are then those of that tree. If somebody has
-        removed the workspace of the attempt, a new one has its last snapshot.
+        removed the workspace of the attempt, a new one has its last snapshot. One that is `lasting`
+        keeps the base of its first call, whatever a later one says.
         """
         repository = self._repository
         _require_name("attempt", attempt)
@@ -105,6 +108,7 @@ class Workspaces:
             "base": base,
             "attempt": attempt,
             "from": tree,
+            "lasting": "yes" if lasting else None,
             "setup": repository.setup,
             **self._collect_variables(self._limits.cap, self._limits.idle),
         }

@@ -1,0 +1,341 @@
+"""Accepting jobs: a delivery is merged with its line, examined, and checked on that tree."""
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from time import monotonic
+from typing import Any
+
+from sqlalchemy import Connection
+
+from shared.deliveries.attestation import AttestationKeys, CheckedTree, Checks
+from shared.deliveries.store import PatchStore
+from shared.domain.attempt import Attempt, CommandResult, Outcome
+from shared.domain.delivery import Acceptance, Judgement, Rejection
+from shared.domain.delivery_facts import DeliveryJudged
+from shared.domain.errors import Transient
+from shared.domain.ids import Ref
+from shared.domain.jobs import Job
+from shared.domain.target import Repository
+from shared.secrets.masking import Masker
+from shared.secrets.sent import as_sent
+from shared.store import claims, deliveries, jobs, looks, planned
+from shared.store.database import Database
+from shared.store.deliveries import CheckRun, StoredDelivery
+from workers.agents.workspaces.workspaces import Workspaces
+from workers.deliveries.line import Line
+from workers.deliveries.merging import Merge, merge_behind
+from workers.deliveries.tree_checks import CheckResult, require_allowed, run_checks
+from workers.process.journal import Journal
+from workers.process.leases import Hold
+from workers.roles.executor import FENCES_A_JOB, Guards
+from workers.roles.pass_means import Agents
+from workers.secrets import KnownSecrets, Secrecy, mask_attempt, texts_of
+from workers.shells.door import Door, PassJudge
+from workers.shells.ports import Connections, KnownClaims, PassRecord, Shell
+from workers.store import PassBrief, pass_brief
+
+STAGE = "accept"
+
+_TURN = 1_000_000
+"""No step has so many passes: what its judgements leave on a host has numbers beyond them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Brief:
+    """A delivery to judge: `line` are those ahead of it, in their order, and it."""
+
+    job: Job
+    run_id: int
+    step: int
+    repository: Repository
+    place: PassBrief
+    acceptance: Acceptance
+    line: tuple[StoredDelivery, ...]
+    titles: Mapping[int, str]
+
+    @property
+    def own(self) -> StoredDelivery:
+        """The delivery itself."""
+        return self.line[-1]
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """What must be green on the merged tree: the repository's checks, and the step's own."""
+        own = (subtask.check for subtask in self.place.subtasks if subtask.check)
+        return tuple(dict.fromkeys((*self.repository.checks, *own)))
+
+    @property
+    def session(self) -> Ref:
+        """The session, as people name it."""
+        return Ref(self.job.task_id, target=self.repository.name)
+
+    def key(self, number: int) -> str:
+        """The identity of a check of this judgement: whoever drives it on computes the same."""
+        job, turn = self.job, self.acceptance.turn
+        return f"R{self.run_id}-{self.step}-r{job.revision}-0-p{job.pass_no}-c{turn}.{number}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """What the checks of a tree say; `same_as` is the judgement in which it passed them before."""
+
+    results: tuple[CheckResult, ...] = ()
+    same_as: int | None = None
+    envelope: Mapping[str, Any] | None = None
+
+    @property
+    def red(self) -> CheckResult | None:
+        """The check that failed, if one did."""
+        return next((each for each in self.results if not each.ok), None)
+
+
+class Acceptor:
+    """Judges deliveries, over the connections that the executor keeps open."""
+
+    def __init__(
+        self,
+        database: Database,
+        journal: Journal,
+        connections: Connections,
+        guards: Guards,
+        secrecy: Secrecy,
+        *,
+        agents: Agents,
+        store: Callable[[], PatchStore],
+        keys: AttestationKeys,
+    ) -> None:
+        self._database = database
+        self._journal = journal
+        self._connections = connections
+        self._guards = guards
+        self._secrecy = secrecy
+        self._agents = agents
+        self._store = store
+        self._keys = keys
+
+    def perform(self, hold: Hold) -> DeliveryJudged:
+        """Judge the delivery of a step behind the line in which it stands.
+
+        Whoever does it again makes the same commits. Raises Transient if it is judged elsewhere by
+        now or the host cannot be reached, Rejected if its bundle is not what was published, and
+        Misconfigured if a check of the repository may not run.
+        """
+        with self._database.autocommit() as connection:
+            brief = _read(connection, hold.job)
+        secrets = self._secrecy.secrets_for(texts_of(map(as_sent, brief.place.subtasks)))
+        with closing(self._connections.shell(brief.place.host)) as shell:
+            merge, checked = self._judge(hold, brief, shell, secrets)
+        judgement = _judgement(merge, checked)
+        self._keep(brief, merge, checked, judgement)
+        return DeliveryJudged(
+            brief.step,
+            brief.job.revision,
+            brief.job.pass_no,
+            brief.own.sha256,
+            brief.acceptance.turn,
+            judgement,
+        )
+
+    def _judge(
+        self, hold: Hold, brief: _Brief, shell: Shell, secrets: KnownSecrets
+    ) -> tuple[Merge, _Checked]:
+        root, repository, token = self._agents.workspaces, brief.repository, brief.place.token
+        limits = self._agents.limits
+        spaces = Workspaces(shell, repository, root=root, limits=limits, cancelled=hold.is_over)
+        began = spaces.base(token).sha
+        line = brief.acceptance.line
+        merge = merge_behind(
+            Line(shell, repository, root=root, cancelled=hold.is_over),
+            (line and line.head) or began,
+            brief.line,
+            brief.titles,
+            store=self._store(),
+            repository=repository,
+            masker=secrets.masker,
+            session=token,
+        )
+        if merge.rejection is not None or merge.commit is None or merge.tree is None:
+            return merge, _Checked()
+        checks = self._checks(brief)
+        with self._database.autocommit() as connection:
+            known = deliveries.passed_run(connection, repository.name, merge.tree, checks.digest)
+        if known is not None:
+            return merge, _Checked(same_as=known)
+        name = f"{token}-{brief.step}-{merge.commit[:16]}"
+        workspace = spaces.prepare(merge.commit, name, lasting=True)
+        return merge, self._check(hold, brief, merge, workspace.path, secrets)
+
+    def _check(
+        self, hold: Hold, brief: _Brief, merge: Merge, path: str, secrets: KnownSecrets
+    ) -> _Checked:
+        """Run the checks in a workspace that holds the merged tree, and sign what they say."""
+        started, checks = datetime.now(UTC), self._checks(brief)
+        policy = brief.place.policy
+        host = replace(brief.place.host, workdir=path)
+        guard = PassJudge(self._guards(policy.forbidden_commands, host.name), secrets.masker)
+        shell = self._connections.shell(host, self._record(hold, brief), secrets.masker)
+        with closing(shell):
+            door = Door(shell, guard, withdrawn=hold.withdrawn.is_set, variables=secrets.variables)
+            require_allowed(door, brief.repository.checks, brief.repository.name)
+            for number, command in enumerate(checks.commands, 1):
+                door.permit(command, brief.key(number))  # its step has been allowed to run it
+            results = tuple(
+                run_checks(
+                    door,
+                    checks.commands,
+                    key=brief.key,
+                    log=self._log(hold, brief, merge, secrets.masker),
+                    timeout=policy.subtask_timeout,
+                )
+            )
+        found = _Checked(results)
+        if found.red is not None or merge.commit is None or merge.tree is None:
+            return found
+        tree = CheckedTree(
+            merge.tree,
+            merge.commit,
+            brief.own.sha256,
+            str(brief.session),
+            checks,
+            started,
+            datetime.now(UTC),
+        )
+        return replace(found, envelope=self._keys.sign(tree))
+
+    def _log(self, hold: Hold, brief: _Brief, merge: Merge, masker: Masker) -> "_CheckLog":
+        keys = {brief.key(number) for number in range(1, len(brief.checks) + 1)}
+        with self._database.begin() as connection:
+            used = looks.numbers_used(connection, brief.run_id, brief.step, keys)
+        note = f"a check of tree {(merge.tree or '')[:12]}"
+        return _CheckLog(self._journal, hold, brief, masker, used, note)
+
+    def _checks(self, brief: _Brief) -> Checks:
+        repository = brief.repository
+        return Checks(repository.name, brief.place.host.name, brief.checks, repository.setup)
+
+    def _record(self, hold: Hold, brief: _Brief) -> PassRecord:
+        """The name of the judgement on the host; each has a record of its own."""
+        job, token = brief.job, brief.place.token
+        number = brief.acceptance.turn * _TURN + job.pass_no
+        return PassRecord(
+            name=f"{token[:2]}/{token}-{brief.step}-{job.revision}-{number}",
+            fence=job.id * FENCES_A_JOB + job.fence,
+            resumed=True,
+            since=job.age,
+            valid_for=lambda: hold.valid_until - monotonic(),
+            given_up=lambda: hold.lost.is_set() or hold.given_up.is_set(),
+            claim=job.token,
+            claims=lambda: self._claims(brief),
+        )
+
+    def _claims(self, brief: _Brief) -> KnownClaims:
+        with self._database.autocommit() as connection:
+            return KnownClaims(
+                claims.known(connection, brief.run_id, brief.step),
+                claims.settled(connection, brief.run_id, brief.step),
+            )
+
+    def _keep(self, brief: _Brief, merge: Merge, checked: _Checked, judgement: Judgement) -> None:
+        ok = judgement.rejection is None
+        run = CheckRun(
+            delivery_id=brief.own.id,
+            turn=brief.acceptance.turn,
+            status="passed" if ok else (judgement.rejection or Rejection.CHECK).value,
+            onto=merge.onto,
+            commit=merge.commit,
+            tree=merge.tree,
+            repository=brief.repository.name,
+            checks=self._checks(brief).digest,
+            ok=ok,
+            report={
+                "checks": [each.as_json for each in checked.results],
+                "conflicts": list(merge.conflicts),
+                "reason": judgement.reason,
+            },
+            same_as=checked.same_as,
+            envelope=checked.envelope,
+        )
+        with self._database.begin() as connection:
+            jobs.require_held(connection, brief.job.claim, STAGE)
+            deliveries.keep_check_run(connection, run)
+
+
+@dataclass(frozen=True, slots=True)
+class _CheckLog:
+    """Writes the checks of a judgement down as attempts: looks, which count no error."""
+
+    _journal: Journal
+    _hold: Hold
+    _brief: _Brief
+    _masker: Masker
+    _used: int
+    _note: str
+
+    def begin(self, number: int, command: str) -> None:
+        """A check begins."""
+        draft = self._draft(number, command)
+        self._journal.begin_attempt(self._hold.job, mask_attempt(draft, self._masker))
+
+    def end(self, number: int, result: CommandResult, outcome: Outcome, reason: str) -> str:
+        """A check ended; returns the key of its attempt."""
+        ended = replace(
+            self._draft(number, result.command),
+            outcome=outcome,
+            started_at=result.started_at,
+            ended_at=result.ended_at,
+            reason="; ".join(filter(None, (reason, self._note))),
+            result=result,
+        )
+        self._journal.end_attempt(self._hold.job, mask_attempt(ended, self._masker))
+        return ended.key
+
+    def _draft(self, number: int, command: str) -> Attempt:
+        now, job = datetime.now(UTC), self._hold.job
+        return Attempt(
+            key=self._brief.key(number),
+            run_id=self._brief.run_id,
+            step=self._brief.step,
+            revision=job.revision,
+            subtask=0,
+            pass_no=job.pass_no,
+            try_no=0,
+            number=self._used + number,
+            command=command,
+            outcome=Outcome.FAILED,
+            started_at=now,
+            ended_at=now,
+            look=True,
+        )
+
+
+def _judgement(merge: Merge, checked: _Checked) -> Judgement:
+    if merge.rejection is not None:
+        return Judgement(merge.commit, merge.tree, merge.rejection, merge.reason)
+    if (red := checked.red) is not None:
+        reason = f"`{red.command}` is red on the merged tree: {red.told}"
+        return Judgement(merge.commit, merge.tree, Rejection.CHECK, reason)
+    return Judgement(merge.commit, merge.tree)
+
+
+def _read(connection: Connection, job: Job) -> _Brief:
+    """The delivery that a job is to judge. Raises Transient if it is not on its way any more."""
+    assert job.run_id is not None and job.step is not None  # noqa: S101, PT018 - of a step
+    acceptance = deliveries.acceptance_of(connection, job.run_id, job.step)
+    place = pass_brief(connection, job)
+    if acceptance is None or acceptance.line is None or place.repository is None:
+        raise Transient("the delivery is not on its way any more", stage=STAGE)
+    wanted = (*acceptance.line.ahead, acceptance.published.delivery)
+    stored = deliveries.by_digest(connection, wanted)
+    steps = planned.steps_of(connection, job.run_id)
+    return _Brief(
+        job=job,
+        run_id=job.run_id,
+        step=job.step,
+        repository=place.repository,
+        place=place,
+        acceptance=acceptance,
+        line=tuple(stored[each] for each in wanted),
+        titles={each.ordinal: each.title or each.key for each in steps},
+    )
