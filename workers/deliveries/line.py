@@ -1,8 +1,9 @@
 """The line of a session: its deliveries as patches, commits and merges on the repository's host."""
 
 import re
+import shlex
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha1, sha256
 from typing import Final, Protocol, TypeVar
 
@@ -37,11 +38,11 @@ LONGEST_PATCH: Final = 50_000_000
 _ROOM: Final = 900_000
 """Bytes that one call brings back; a shell keeps no more of a command's output."""
 
-_PARTS = ("workers.deliveries:line",)
+_PARTS = ("workers.deliveries:line", "workers.deliveries:merging")
 _TIMEOUT = 300.0
 _REFUSED = 3
-_AT_ONCE: Final = 100
-"""How many deliveries or files one script is given; its text must not be too long."""
+_WORDS: Final = 60_000
+"""Bytes of what one script is given to work on; a host takes no longer command than `LONGEST`."""
 
 _MASKED = re.compile("\u2039secret:([^\u203a]*)\u203a".encode())
 _SUBMODULE = re.compile(rb"^new (?:file )?mode 160000\r?$", re.MULTILINE)
@@ -109,7 +110,7 @@ class Line:
         What is not a blob on the host is left out.
         """
         found: dict[str, bytes] = {}
-        for some in _at_once(tuple(dict.fromkeys(oids))):
+        for some in _at_once(tuple(dict.fromkeys(oids)), len):
             _require_oids(*some)
             _, (blobs,) = self._long(("contents", *some), "publish", {"limit": limit})
             found |= read_contents(blobs)
@@ -145,8 +146,8 @@ class Line:
         _require_oids(head)
         found: list[tuple[str, str]] = []
         new = [each for each in changes if each.has_new_blob and each.new_oid != each.old_oid]
-        for some in _at_once(new):
-            names = b"\0".join(each.path.encode(errors="surrogateescape") for each in some) + b"\0"
+        for some in _at_once(new, lambda each: 2 * len(_name(each)) + len(each.new_oid)):
+            names = b"".join(map(_name, some))
             call = ("history", head, *dict.fromkeys(each.new_oid for each in some))
             variables: Variables = {"paths": b64encode(names).decode(), "depth": depth}
             _, (log,) = self._long(call, "publish", variables)
@@ -190,11 +191,11 @@ class Line:
             _require_session(session)
         _require_oids(head)
         merged = Merged(head, "")
-        for some in _at_once(deliveries):
-            words = [word for each in some for word in _words(each)]
+        for some in _at_once(list(map(_words, deliveries)), _length):
+            words = [word for each in some for word in each]
             call = ("merge", line[-1].commit if line else head, session or "", *words)
             fields, parts = self._long(call, "accept")
-            line += read_line(fields, [each.delivery for each in some])
+            line += read_line(fields, [each[0] for each in some])
             session = None
             failed = value(fields, "conflict")
             if failed:
@@ -341,5 +342,22 @@ def _blob_oid(content: bytes, alike: str) -> str:
     return found.hexdigest()
 
 
-def _at_once(items: Sequence[_T]) -> Iterator[Sequence[_T]]:
-    return (items[at : at + _AT_ONCE] for at in range(0, len(items), _AT_ONCE))
+def _name(change: FileChange) -> bytes:
+    return change.path.encode(errors="surrogateescape") + b"\0"
+
+
+def _length(words: Iterable[str]) -> int:
+    """The bytes of words on a command line."""
+    return len(shlex.join(words).encode())
+
+
+def _at_once(items: Sequence[_T], size: Callable[[_T], int]) -> Iterator[Sequence[_T]]:
+    """The items in their order, as many at once as one script can be given."""
+    begin = total = 0
+    for end, each in enumerate(items):
+        total += size(each) + 1
+        if total > _WORDS and end > begin:
+            yield items[begin:end]
+            begin, total = end, size(each) + 1
+    if items:
+        yield items[begin:]

@@ -3,7 +3,7 @@
 #
 # What is written can be written again: objects have the names of their contents, a commit is made
 # of what its delivery says, and a ref is a file that is moved into its place. So a script that was
-# killed anywhere is simply run again. Besides the folders' own tools, it needs base64.
+# killed anywhere is simply run again. Besides the tools of the folders, it needs base64.
 #
 # Below the place:
 #   ours.git/refs/replan/deliveries/DELIVERY   the commit of a delivery on its base
@@ -14,7 +14,7 @@
 
 open_line() { # make a folder to work in, and go there
   require_place
-  mkdir -p "$place/work" || failed no_place "$place"
+  [ -d "$place/work" ] || mkdir -p "$place/work" || failed no_place "$place"
   identify
   for each in "$place"/work/line.*; do
     [ ! -e "$each" ] || is_built "$each" || remove "$each"
@@ -118,12 +118,17 @@ prove() { # base tree oid: tell whether the patch between them has that name
   require_commit "$1"
   git cat-file -e "$2^{tree}" 2>/dev/null || return 0
   write_patch "$1" "$2" patch
-  [ "$(git hash-object --no-filters patch)" != "$3" ] || tell proven yes
+  [ "$(git hash-object --no-filters patch)" != "$3" ] || { tell proven yes; forget_parts "$3"; }
 }
 take_part() { # oid number: keep a part of a patch
   open_line
   printf %s "$part" | base64 -d >part && mv -f part "$place/work/patch.$1.$2" ||
     failed no_place "$place/work"
+}
+forget_parts() { # oid
+  for each in "$place/work/patch.$1."*; do
+    [ ! -e "$each" ] || rm -f "$each"
+  done
 }
 apply_parts() { # base tree oid count: make the tree of the parts that were sent, and remove them
   open_line
@@ -135,104 +140,6 @@ apply_parts() { # base tree oid count: make the tree of the parts that were sent
   [ "$(git hash-object --no-filters patch)" = "$3" ] || fail no_part "$3"
   apply_patch "$1" patch
   find "$place/work" -type f -name 'patch.*' -mmin +1440 -exec rm -f {} +
-  rm -f "$place/work/patch.$3."*
+  forget_parts "$3"
   [ "$applied" = "$2" ] || fail other_tree "$applied"
-}
-
-make_commit() { # tree at title delivery parent...: set made_commit
-  tree=$1 at="@$2 +0000" title=$3 delivery=$4
-  shift 4
-  for each; do
-    shift
-    set -- "$@" -p "$each"
-  done
-  made_commit=$(GIT_AUTHOR_DATE=$at GIT_COMMITTER_DATE=$at git commit-tree "$tree" "$@" \
-    -m "$title" -m "Delivery: sha256:$delivery" 2>said)
-}
-put_ref() { # kind name oid: have it ready; put_refs moves all of them to their places
-  mkdir -p "refs/$1" && echo "$3" >"refs/$1/$2" || failed no_place "$made"
-}
-put_refs() {
-  for each in refs/*; do
-    [ -d "$each" ] || continue
-    mkdir -p "$GIT_DIR/refs/replan/${each#refs/}" &&
-      mv -f "$each"/* "$GIT_DIR/refs/replan/${each#refs/}" || failed no_place "$GIT_DIR"
-  done
-}
-merge() { # head session (delivery base tree at title)...: tell the commit and tree of each
-  open_line
-  head=$1 session=$2
-  shift 2
-  [ -z "$session" ] || advance "$session" "$head"
-  while [ $# -gt 0 ]; do
-    before=$head
-    merge_one "$@"
-    shift 5
-  done
-  put_refs
-  write_changes "$before" "$head"
-  give changes sizes
-}
-merge_one() { # delivery base tree at title
-  make_commit "$3" "$4" "$5" "$1" "$2" || explain "$2" "$3"
-  own=$made_commit
-  put_ref deliveries "$1" "$own"
-  if [ "$2" = "$head" ]; then
-    head=$own merged=$3
-  else
-    shared=$(git merge-base "$head" "$own" 2>said)
-    case $shared in
-    "$own") merged=$(git rev-parse "$head^{tree}") ;; # it is there already
-    "$2") merge_trees "$@" ;;
-    *)
-      require_commit "$head"
-      fail not_on_line "$1"
-      ;;
-    esac
-  fi
-  put_ref bases "$head" "$head"
-  tell commit "$head"
-  tell tree "$merged"
-}
-explain() { # base tree: say why no commit could be made
-  require_commit "$1"
-  require_tree "$2"
-  failed git "$(cat said)"
-}
-merge_trees() { # delivery base tree at title: set head and merged
-  git -c merge.directoryRenames=false merge-tree --write-tree -z --name-only --no-messages \
-    "$head" "$own" >merge 2>said
-  code=$?
-  merged=$(head -c ${#head} merge)
-  case $code in
-  0) ;;
-  1) conflict "$1" ;;
-  129) fail old_git "$(git --version)" ;;
-  *) failed git "$(cat said)" ;;
-  esac
-  make_commit "$merged" "$4" "Accept $5" "$1" "$head" "$own" || failed git "$(cat said)"
-  head=$made_commit
-}
-conflict() { # delivery: tell its conflict, and end
-  put_ref conflicts "$1" "$merged"
-  put_refs
-  tell conflict "$1"
-  tell tree "$merged"
-  tail -c "+$((${#head} + 2))" merge | whole_names 60000 |
-    xargs -0 -r sh -c 'for each; do printf "conflicting=%s\0" "$each"; done' sh
-  exit 0
-}
-keep() { # session head
-  open_line
-  advance "$1" "$2"
-  put_refs
-}
-advance() { # session head: keep it, unless what is kept holds it already
-  kept=
-  { read -r kept <"$GIT_DIR/refs/replan/sessions/$1"; } 2>/dev/null
-  [ "$kept" != "$2" ] || return 0
-  require_commit "$2"
-  [ "$kept" ] && git merge-base --is-ancestor "$2" "$kept" 2>/dev/null && return
-  put_ref sessions "$1" "$2"
-  put_ref bases "$2" "$2"
 }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
-from shared.domain.errors import Rejected, ReplanError
+from shared.domain.errors import Rejected, ReplanError, Transient
 from shared.domain.next_step import NextStep
 from shared.domain.target import Repository
 from workers.agents.workspaces.refusals import refusal
@@ -44,5 +44,7 @@ def refusal_of(repository: Repository, fields: Fields, stage: str) -> ReplanErro
         return refusal(repository, fields)
     own = Code(code)
     reason = f"the repository {repository.name}: {_SENTENCES[own].format(detail=detail)}"
-    family = BundleMismatch if own in _MISMATCHES else Rejected
+    # Somebody else has applied the same patch meanwhile: another try finds its tree.
+    family: type[ReplanError] = Transient if own is Code.NO_PART else Rejected
+    family = BundleMismatch if own in _MISMATCHES else family
     return family(reason, stage=stage, next_step=NextStep.of("host check", repository.host))

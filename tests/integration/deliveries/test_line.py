@@ -125,7 +125,7 @@ def test_a_conflict_names_its_files_and_keeps_them_with_markers(
     assert (found.delivery, found.paths) == (third.delivery, ("readme",))
     assert [each.delivery for each in found.line] == [first.delivery, second.delivery]
     text = ours.read(found.tree, "readme").decode()
-    assert "\nhello, all\n=======\nhi\n>>>>>>>" in text
+    assert text == "<<<<<<< session\nhello, all\n=======\nhi\n>>>>>>> delivery\n"
     head = found.line[-1].commit
     workspace = workspaces.prepare(head, "R1-1-r0-1-p2-t0", tree=found.tree)
     assert workspace.begun == found.tree
