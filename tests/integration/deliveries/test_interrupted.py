@@ -98,9 +98,9 @@ def publish(line: Line, scene: Scene) -> object:
     return line.publish(scene.base, scene.trees[0])
 
 
-def apply(line: Line, scene: Scene) -> object:
+def apply(line: Line, scene: Scene) -> None:
     """Send a patch, in more than one part, and make the tree that is not there."""
-    return line.apply(scene.first, scene.patch)
+    line.apply(scene.first, scene.patch)
 
 
 def merge(line: Line, scene: Scene) -> object:
@@ -111,9 +111,9 @@ def merge(line: Line, scene: Scene) -> object:
     return found
 
 
-def keep(line: Line, scene: Scene) -> object:
+def keep(line: Line, scene: Scene) -> None:
     """Move the head of the session."""
-    return line.keep("T1@app", scene.base)
+    line.keep("T1@app", scene.base)
 
 
 @pytest.mark.parametrize("act", [publish, apply, merge, keep])

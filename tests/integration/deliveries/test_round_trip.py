@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 from shared.domain.errors import Rejected
 from shared.domain.target import Repository
 from tests.integration.deliveries.test_line import Meta
-from tests.integration.deliveries.trees import EXECUTABLE, FILE, LINK, Objects
+from tests.integration.deliveries.trees import EXECUTABLE, FILE, LINK, Files, Objects
 from tests.integration.workspaces.machines import ShOfAMachine
 from workers.agents.workspaces.workspaces import Workspaces
 from workers.deliveries.changes import Change
 from workers.deliveries.line import Line
 from workers.deliveries.refusals import BundleMismatch
-
-Held = dict[bytes, tuple[str, bytes]]
 
 CONFIGURED = """
 [apply]
@@ -72,7 +70,7 @@ ENTRIES = st.one_of(
 TREES = st.dictionaries(st.lists(NAMES, min_size=1, max_size=3).map(b"/".join), ENTRIES, max_size=7)
 
 
-def without_clashes(held: Held) -> Held:
+def without_clashes(held: Files) -> Files:
     """The files that are not below another one."""
     return {
         name: entry
@@ -87,7 +85,7 @@ def kind(entry: tuple[str, bytes] | None) -> str:
     return "" if entry is None else entry[0][:3]
 
 
-def expected(old: Held, new: Held) -> dict[bytes, Change]:
+def expected(old: Files, new: Files) -> dict[bytes, Change]:
     """What became of each path."""
     found = {}
     for name in old.keys() | new.keys():
@@ -122,7 +120,7 @@ def elsewhere(tmp_path: Path, repository: Repository) -> tuple[Line, Objects]:
 )
 @given(first=TREES.map(without_clashes), second=TREES.map(without_clashes))
 def test_every_tree_comes_back_from_its_patch(
-    line: Line, ours: Objects, elsewhere: tuple[Line, Objects], first: Held, second: Held
+    line: Line, ours: Objects, elsewhere: tuple[Line, Objects], first: Files, second: Files
 ) -> None:
     """Published on one host and applied on another one, which has nothing but the base."""
     other, objects = elsewhere

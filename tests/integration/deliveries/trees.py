@@ -2,13 +2,12 @@
 
 import os
 import subprocess
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.integration.workspaces.sources import ALONE
 
-Files = Mapping[bytes, tuple[str, bytes]]
+Files = dict[bytes, tuple[str, bytes]]
 """Modes and contents by their paths; that of a symbolic link is where it leads."""
 
 FILE, EXECUTABLE, LINK = "100644", "100755", "120000"
