@@ -67,7 +67,7 @@ def recipes(report: CheckpointReport, remote: str, branch: str) -> tuple[Recipe,
         ("git", "fetch", remote, f"{branch}-replan", branch),
         ("git", "switch", "--detach", theirs),
         ("git", "merge", ours),
-        ("git", "push", remote, f"HEAD:refs/heads/{branch}"),
+        ("git", "push", remote, f"HEAD:refs/heads/{branch}", f":refs/heads/{branch}-replan"),
     )
     return (
         Recipe(

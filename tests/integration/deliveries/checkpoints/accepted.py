@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,14 +16,16 @@ from orchestrator.coordinator import Coordinator
 from orchestrator.store import SqlLedger
 from shared.domain.config import Policy
 from shared.domain.delivery_facts import CheckpointFinished
+from shared.domain.errors import Rejected
 from shared.domain.host import LOCALHOST, Host
 from shared.domain.jobs import JobKind
+from shared.domain.next_step import ShellCommand
 from shared.domain.target import Repository
 from shared.secrets.masking import Masker
 from shared.store import jobs, repositories
 from shared.store.database import Database
 from shared.store.jobs import NewJob
-from tests.integration.workspaces.sources import Source, run_git
+from tests.integration.workspaces.sources import ALONE, Source, run_git
 from tests.journeys.plans import plan, step
 from workers.agents.workspaces.workspaces import Workspaces
 from workers.process.leases import Hold
@@ -34,12 +37,12 @@ _ACCEPT = text("""
     WITH run AS (
         UPDATE runs SET head = :head, accepted = accepted + 1 WHERE id = :run RETURNING *
     ), step AS (
-        UPDATE run_steps SET phase = 'accepted', accepted_as = (SELECT accepted FROM run)
-        WHERE run_id = :run AND step = 1
+        UPDATE run_steps SET phase = 'accepted', accepted_as = step
+        WHERE run_id = :run AND step = (SELECT accepted FROM run)
     ), delivery AS (
         INSERT INTO deliveries (run_id, step, revision, pass_no, issue_id, sha256, uri, size, base,
             tree, deliverables, stats, trust, status)
-        VALUES (:run, 1, 0, (SELECT accepted FROM run), 'L-001001', :sha256, 'file:', 1, :head,
+        VALUES (:run, (SELECT accepted FROM run), 0, 1, 'L-001001', :sha256, 'file:', 1, :head,
             :tree, '{}', '{}', 'checks', 'accepted')
         RETURNING id
     )
@@ -92,7 +95,7 @@ class Accepted:
             connection.execute(text("UPDATE jobs SET state = 'done'"))
         self.run, self.task, self.token = row.id, task, row.token
         self.head = self.base
-        self.accept(code=f"print({task})\n")
+        self.accept(code=f"print(1, {task})\n")
 
     def accept(self, *, ok: bool = True, **files: str) -> str:
         """Accept a delivery with these files; the new head."""
@@ -145,9 +148,8 @@ class Accepted:
 
     def published(self) -> str | None:
         """The commit of the branch on the remote."""
-        listed = run_git(
-            self.remote, "for-each-ref", "--format=%(objectname)", "refs/heads/session"
-        )
+        name = f"refs/heads/{self.branch}"
+        listed = run_git(self.remote, "for-each-ref", "--format=%(objectname)", name)
         return listed or None
 
     def hook(self, name: str, script: str) -> None:
@@ -178,9 +180,11 @@ class Accepted:
             (job,) = jobs.claim(connection, list(ids), "worker", 600.0)
         return Hold(job, monotonic() + 600.0)
 
-    def checkpoint(self, number: int = 1, hold: Hold | None = None) -> CheckpointFinished:
+    def checkpoint(
+        self, number: int = 1, hold: Hold | None = None, database: Any = None
+    ) -> CheckpointFinished:
         """Carry the checkpoint out, or drive it on."""
-        performer = Checkpointer(self.database, self, self.parts)
+        performer = Checkpointer(database or self.database, self, self.parts)
         fact = performer.perform(hold or self.hold(number))
         assert isinstance(fact, CheckpointFinished)
         return fact
@@ -194,6 +198,34 @@ class Accepted:
 
     def close(self) -> None:
         """Nothing to give back."""
+
+    def distrust(self) -> None:
+        """From now on, nobody has signed anything."""
+
+        def refuse(_: object) -> str:
+            raise Rejected("no trusted key has signed it", stage="attest")
+
+        self.parts = replace(self.parts, attested=refuse)
+
+    def masks(self, secret: str) -> None:
+        """Have a secret hidden in what others say."""
+        self.parts = replace(self.parts, mask=lambda said: said.replace(secret, "***"))
+
+    def type(self, *commands: ShellCommand, folder: Path | None = None) -> None:
+        """Type commands into a shell there."""
+        for command in commands:
+            subprocess.run(
+                ["/bin/sh", "-ec", command.text],
+                cwd=folder or self.folder,
+                env=os.environ | ALONE,
+                check=True,
+                capture_output=True,
+            )
+
+    def synced(self, number: int = 1) -> dict[str, str]:
+        """What was done with each worktree, by what stands behind the run in its name."""
+        found = self.row(number).synced
+        return {each["name"].removeprefix(f"{self.token}-"): each["outcome"] for each in found}
 
     def row(self, number: int = 1) -> Any:
         """The row of a checkpoint."""
