@@ -31,6 +31,7 @@ from workers.roles.adviser import Adviser
 from workers.roles.attempt_records import AttemptRecords
 from workers.roles.backends import Backends
 from workers.roles.briefings import FACTS, Briefings
+from workers.roles.checkpointer import Checkpointer, CheckpointParts
 from workers.roles.escalation import EscalationHandler
 from workers.roles.executor import Executor, Guards
 from workers.roles.host_keys import reports_changed_keys
@@ -95,6 +96,16 @@ def performers(
         store=store,
         keys=keys,
     )
+    checkpointer = Checkpointer(
+        database,
+        connections,
+        CheckpointParts(
+            lambda envelope: keys.verify(envelope).tree,
+            workspaces=server.workspaces,
+            limits=server.workspace_limits,
+            mask=secrecy.text,
+        ),
+    )
     looker = Looker(database, journal, connections, guards, secrecy)
 
     def on_hosts(perform: Perform) -> Perform:
@@ -134,6 +145,7 @@ def performers(
         JobKind.CLEAN_UP: on_hosts(executor.clean_up),
         JobKind.REVIEW: on_hosts(Reviewer(database, journal, connections, secrecy, agents).perform),
         JobKind.ACCEPT: on_hosts(acceptor.perform),
+        JobKind.CHECKPOINT: checkpointer.perform,
         JobKind.GATHER: EscalationHandler(
             database, observe, secrecy.text, partial(stand_in_workspace, connections, agents)
         ).perform,
