@@ -62,15 +62,20 @@ def describe_findings(findings: Iterable[Finding]) -> Iterator[str]:
     return (f"{_EFFECTS[each.effect]}: {describe_finding(each)}" for each in findings)
 
 
+def say_findings(findings: Iterable[Finding]) -> str:
+    """All that was found, as one text; empty for nothing."""
+    return "; ".join(map(describe_finding, findings))
+
+
 def explain_refusal(findings: Iterable[Finding]) -> str:
     """Why a delivery is refused, for who made it; empty if nothing refuses it."""
-    told = [describe_finding(each) for each in findings if each.effect is Effect.REFUSE]
-    return "" if not told else "the delivery was refused: " + "; ".join(told)
+    told = say_findings(each for each in findings if each.effect is Effect.REFUSE)
+    return f"the delivery was refused: {told}" if told else ""
 
 
 def explain_person(findings: Iterable[Finding]) -> str:
     """What a person who is to allow a delivery should look at; empty if none is needed."""
-    return "; ".join(describe_finding(each) for each in findings if each.effect is Effect.PERSON)
+    return say_findings(each for each in findings if each.effect is Effect.PERSON)
 
 
 def _count(number: int | None, noun: str) -> str:

@@ -20,6 +20,7 @@ from workers.deliveries.reading import (
     read_history,
     read_line,
     read_lines_changed,
+    read_links,
 )
 from workers.deliveries.refusals import BundleMismatch, refusal_of
 from workers.deliveries.values import (
@@ -115,6 +116,24 @@ class Line:
             _, (blobs,) = self._long(("contents", *some), "publish", {"limit": limit})
             found |= read_contents(blobs)
         return found
+
+    def entries(self, tree: str, folders: Iterable[str]) -> tuple[str, ...]:
+        """What stands in the folders of a tree, files and folders, as paths from its root."""
+        _require_oids(tree)
+        found: list[str] = []
+        for some in _at_once(tuple(folders)):
+            names = (each.encode(errors="surrogateescape") + b"/\0" for each in some if each)
+            variables: Variables = {"paths": b64encode(b"".join(names)).decode()}
+            call = ("entries", tree, "root" if "" in some else "")
+            _, (listed,) = self._long(call, "publish", variables)
+            found += (name.decode(errors="surrogateescape") for name in listed.split(b"\0")[:-1])
+        return tuple(found)
+
+    def links(self, tree: str) -> Mapping[str, str]:
+        """The symbolic links of a tree or commit, with their targets."""
+        _require_oids(tree)
+        _, (found, targets) = self._long(("links", tree), "publish")
+        return read_links(found, targets)
 
     def patch(self, base: str, tree: str, *, limit: int = LONGEST_PATCH) -> bytes:
         """The patch that makes the tree of the base, whole; Rejected if it is longer than that."""

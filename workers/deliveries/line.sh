@@ -89,6 +89,23 @@ contents() { # oid...: give the blobs that are not larger than the limit
   done <found | git cat-file --batch >contents || failed git cat-file
   give contents
 }
+entries() { # tree root: give the names in the root, if asked for, and in the folders at paths
+  open_line
+  require_tree "$1"
+  printf %s "$paths" | base64 -d >paths || failed git base64
+  { [ -z "$2" ] || git ls-tree -z --name-only "$1"; } >names || failed git ls-tree
+  xargs -0 -r git ls-tree -z --name-only "$1" -- <paths >>names || failed git ls-tree
+  give names
+}
+links() { # tree: give its symbolic links, a line for each with NUL for newline, and their blobs
+  open_line
+  require_tree "$1"
+  git ls-tree -r -z "$1" >all || failed git ls-tree
+  tr '\n\0' '\0\n' <all | sed -n '/^120000 /p' >found
+  cut -d ' ' -f 3 <found | cut -f 1 | sort -u | git cat-file --batch >targets ||
+    failed git cat-file
+  give found targets
+}
 history() { # head oid...: print the commits of the line that put an object in or out of the paths
   open_line
   head=$1

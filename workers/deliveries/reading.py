@@ -56,6 +56,18 @@ def read_contents(found: bytes) -> dict[str, bytes]:
     return blobs
 
 
+def read_links(found: bytes, targets: bytes) -> dict[str, str]:
+    """The symbolic links in lines of `ls-tree`, with NUL for newline; `targets` are their blobs."""
+    blobs = read_contents(targets)
+    links = {}
+    for line in found.split(b"\n")[:-1]:
+        about, _, path = line.partition(b"\t")
+        target = blobs[about.split(b" ")[2].decode()]
+        name = path.replace(b"\0", b"\n").decode(errors="surrogateescape")
+        links[name] = target.decode(errors="surrogateescape")
+    return links
+
+
 def read_history(found: bytes) -> Mapping[tuple[str, str], str]:
     """The commits that replaced a content of a path by another one, by that path and content.
 

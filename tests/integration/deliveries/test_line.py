@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from shared.domain.errors import Rejected
-from tests.integration.deliveries.trees import FILE, Objects, files
+from tests.integration.deliveries.trees import FILE, LINK, Objects, files
 from workers.agents.workspaces.workspaces import Workspaces
 from workers.deliveries.changes import NO_MODE, Change, FileChange
 from workers.deliveries.line import Line
@@ -178,3 +178,25 @@ def test_a_session_never_goes_back(line: Line, ours: Objects, base: str) -> None
         line.keep("T1@app", "0" * 40)
     with pytest.raises(Rejected, match="is not a valid git object id"):
         line.keep("T1@app", "--help")
+
+
+def test_what_stands_beside_a_path_and_the_links_of_a_tree(
+    line: Line, ours: Objects, base: str
+) -> None:
+    """Whatever their names are; for a folder that is not there, nothing."""
+    odd = b"a\n\xff 'b'"
+    tree = ours.tree(
+        {
+            b"d/e/f": (FILE, b"1"),
+            odd + b"/x": (FILE, b"1"),
+            b"d/" + odd: (LINK, b"../e\n"),
+            b"z": (LINK, b"d"),
+        }
+    )
+    name = odd.decode(errors="surrogateescape")
+    assert set(line.entries(tree, ["", "d", name, "none"])) == {
+        *("d", name, "z", "d/e", f"d/{name}", f"{name}/x"),
+    }
+    assert line.entries(tree, []) == ()
+    assert line.links(tree) == {f"d/{name}": "../e\n", "z": "d"}
+    assert line.links(base) == {}

@@ -26,7 +26,7 @@ def delivery(base: Files, tree: Files, policy: GatePolicy | None = None) -> Gate
         tree="t" * 40,
         changes=tuple(changes),
         contents=contents,
-        paths=tuple(base),
+        paths=tuple(tree),
         links={path: _bytes(each).decode() for path, each in base.items() if _is_link(each)},
         policy=policy or GatePolicy(),
     )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from shared.domain.delivery import Trust
 from shared.domain.findings import Effect, Finding, GateRule, NameFault
 from shared.domain.target import TrustRule
+from shared.domain.workspace import LeftOut, Why
 from shared.secrets.masking import Masker
 from shared.secrets.value import Secret
 from tests.unit.deliveries.made import LINK, Files, delivery
@@ -21,6 +22,8 @@ from workers.deliveries.gates.values import (
     GateLimits,
     GatePolicy,
     GateReport,
+    folders_to_list,
+    needs_links,
     oids_to_read,
 )
 
@@ -94,8 +97,19 @@ def test_a_base_that_the_session_does_not_have_is_refused() -> None:
 
 
 def test_a_file_that_no_tree_holds_is_refused() -> None:
-    found = only(examine(replace(delivery({}, {"a.py": MADE}), left_out=("model.bin",))))
-    assert (found.rule, found.effect, found.path) == (GateRule.LEFT_OUT, Effect.REFUSE, "model.bin")
+    found = only(
+        examine(
+            replace(
+                delivery({}, {"a.py": MADE}),
+                left_out=tuple(LeftOut(f"{why}.bin", why) for why in Why),
+            )
+        )
+    )
+    assert (found.rule, found.effect, found.path) == (
+        GateRule.LEFT_OUT,
+        Effect.REFUSE,
+        f"{Why.LARGE_OR_UNREADABLE}.bin",
+    )
 
 
 def test_what_is_too_large_is_refused() -> None:
@@ -208,6 +222,19 @@ def test_names_that_are_one_elsewhere_are_refused(
     assert all(each.rule is GateRule.SAME_NAME for each in report.refusals)
     assert told <= found
     assert bool(told) is bool(found)
+
+
+def test_what_stands_beside_a_new_path_is_listed_folder_by_folder() -> None:
+    made = delivery({"a/x": "1", "d/e": "1"}, {"a/x": "2", "a/b/y": "1", "z": LINK + "a"})
+    assert folders_to_list(made.changes) == ("", "a", "a/b")
+    assert needs_links(made.changes)
+    assert not needs_links(delivery({"z": LINK + "a"}, {}).changes)
+
+
+def test_a_folder_is_told_apart_as_a_name() -> None:
+    beside = replace(delivery({}, {"Src/b": "1"}), paths=("src", "Src", "Src/b"))
+    found = only(examine(beside))
+    assert (found.path, found.detail) == ("Src", "src")
 
 
 @given(st.text(), st.text())

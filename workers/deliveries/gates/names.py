@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from shared.domain.findings import Effect, Finding, GateRule, NameFault
-from workers.deliveries.changes import NO_MODE, Change
+from workers.deliveries.changes import NO_MODE
 from workers.deliveries.gates.values import GateInput
 
 _LONGEST: Final = 255
@@ -35,10 +35,7 @@ def find_same_names(given: GateInput) -> Iterator[Finding]:
     if not added:
         return
     folded = {fold(part): part for path in added for part in _beginnings(path)}
-    gone = {change.path for change in given.changes if change.change is Change.DELETED}
     for path in (*given.paths, *added):
-        if path in gone:
-            continue
         for part in _beginnings(path):
             other = folded.get(fold(part))
             if other is not None and other != part:

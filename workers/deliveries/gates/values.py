@@ -8,8 +8,9 @@ from shared.domain.delivery import Trust
 from shared.domain.finding_words import explain_person, explain_refusal
 from shared.domain.findings import Effect, Finding, trust_after
 from shared.domain.target import Repository, TrustRule
+from shared.domain.workspace import LeftOut
 from shared.secrets.masking import Masker
-from workers.deliveries.changes import SYMLINK, FileChange
+from workers.deliveries.changes import NO_MODE, SYMLINK, FileChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,12 @@ class GateInput:
 
     `changes` are the differences between `base` and `tree`. `contents` holds the blobs of both
     sides by their ids: those that `oids_to_read` names, or those of them that could be had. `paths`
-    are all files of the base, `links` its symbolic links with their targets. `left_out` are files
-    of the workspace that no tree could hold. `reverted` are paths whose new blob is an older one
-    of the line, each with the commit that had it. `patch` is the size of the patch in bytes.
-    `claim` is None for a merge: what an author says is about the delivery alone. `base_known` says
-    that the base is a commit of the session's line. `masker` knows the secrets of the installation.
+    are what stands beside the new paths in the tree, files and folders (`folders_to_list`), `links`
+    the symbolic links of the base with their targets, if `needs_links`. `left_out` is what the tree
+    does not hold of the workspace. `reverted` are paths whose new blob is an older one of the line,
+    each with the commit that replaced it. `patch` is the size of the patch in bytes. `claim` is
+    None for a merge: what an author says is about the delivery alone. `base_known` says that the
+    base is a commit of the session's line. `masker` knows the secrets of the installation.
     """
 
     base: str
@@ -66,7 +68,7 @@ class GateInput:
     contents: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     paths: Collection[str] = ()
     links: Mapping[str, str] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     reverted: tuple[tuple[str, str], ...] = ()
     patch: int = 0
     claim: Claim | None = None
@@ -123,3 +125,15 @@ def oids_to_read(changes: Collection[FileChange], limits: GateLimits = USUAL) ->
     new = (c.new_oid for c in changes if c.has_new_blob and c.size <= limits.file)
     old = (c.old_oid for c in changes if c.has_old_blob)
     return tuple(dict.fromkeys((*new, *old)))
+
+
+def folders_to_list(changes: Collection[FileChange]) -> tuple[str, ...]:
+    """The folders whose entries the gates need, from the root, which is empty, on down."""
+    added = (change.path.split("/")[:-1] for change in changes if change.old_mode == NO_MODE)
+    found = ("/".join(names[:count]) for names in added for count in range(len(names) + 1))
+    return tuple(sorted(dict.fromkeys(found)))
+
+
+def needs_links(changes: Collection[FileChange]) -> bool:
+    """Whether a link may come to lead out because of the changes."""
+    return any(change.new_mode == SYMLINK for change in changes)

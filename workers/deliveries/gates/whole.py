@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from shared.contracts.deliverables import validate_deliverables
 from shared.domain.errors import Rejected
 from shared.domain.findings import Effect, Finding, GateRule
+from shared.domain.workspace import Why
 from workers.deliveries.gates.values import GateInput
 
 
@@ -34,9 +35,13 @@ def find_unknown_base(given: GateInput) -> Iterator[Finding]:
 
 
 def find_left_out(given: GateInput) -> Iterator[Finding]:
-    """Files that the author has, and that nobody else would get."""
-    for path in given.left_out:
-        yield Finding(GateRule.LEFT_OUT, Effect.REFUSE, path)
+    """Files that the author has, and that nobody else would get.
+
+    Ignored files and empty folders are nobody's business.
+    """
+    for each in given.left_out:
+        if each.why is Why.LARGE_OR_UNREADABLE:
+            yield Finding(GateRule.LEFT_OUT, Effect.REFUSE, each.path)
 
 
 def find_excess(given: GateInput) -> Iterator[Finding]:
