@@ -121,7 +121,9 @@ class Line:
         """What stands in the folders of a tree, files and folders, as paths from its root."""
         _require_oids(tree)
         found: list[str] = []
-        for some in _at_once(tuple(folders)):
+        for some in _at_once(
+            tuple(folders), lambda each: 2 * len(each.encode(errors="surrogateescape"))
+        ):
             names = (each.encode(errors="surrogateescape") + b"/\0" for each in some if each)
             variables: Variables = {"paths": b64encode(b"".join(names)).decode()}
             call = ("entries", tree, "root" if "" in some else "")

@@ -24,7 +24,15 @@ from workers.agents.ports import Workbench
 from workers.agents.workspaces.values import Snapshot
 from workers.deliveries.claims import claim_of
 from workers.deliveries.gates.examine import examine
-from workers.deliveries.gates.values import Claim, GateInput, GatePolicy, GateReport, oids_to_read
+from workers.deliveries.gates.values import (
+    Claim,
+    GateInput,
+    GatePolicy,
+    GateReport,
+    folders_to_list,
+    needs_links,
+    oids_to_read,
+)
 from workers.deliveries.line import Line
 from workers.deliveries.values import Difference
 from workers.passes.ports import PassOrder, PassResult
@@ -179,7 +187,7 @@ def _examine(
         base=base,
         tree=snapshot.tree,
         changes=found.changes,
-        left_out=tuple(each.path for each in snapshot.left_out),
+        left_out=snapshot.left_out,
         patch=len(found.patch),
         claim=claim,
         policy=GatePolicy.of(work.repository),
@@ -190,9 +198,14 @@ def _examine(
 
 def read_for_gates(line: Line, given: GateInput, head: str) -> GateInput:
     """What the gates need besides the differences: contents, names and history of the line."""
-    limits = given.policy.limits
-    contents = line.contents(oids_to_read(given.changes, limits), limits.file)
-    return replace(given, contents=contents, reverted=line.reverted(head, given.changes))
+    limits, changes = given.policy.limits, given.changes
+    return replace(
+        given,
+        contents=line.contents(oids_to_read(changes, limits), limits.file),
+        paths=line.entries(given.tree, folders_to_list(changes)),
+        links=line.links(given.base) if needs_links(changes) else {},
+        reverted=line.reverted(head, changes),
+    )
 
 
 def _claim(work: Work, tree: str, found: Difference) -> Claim:
