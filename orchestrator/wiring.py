@@ -10,6 +10,7 @@ import structlog
 from orchestrator.coordinator import Coordinator
 from orchestrator.loops import Loop
 from orchestrator.presence_watch import PresenceWatch
+from orchestrator.project_reports import report_completed
 from orchestrator.relay import Relay
 from orchestrator.store import SqlLedger
 from orchestrator.sweeper import Sweeper
@@ -89,6 +90,7 @@ def _loops(
 
     def sweep() -> float:
         sweeper.sweep()
+        report_completed(database)
         return SWEEP_EVERY
 
     return [

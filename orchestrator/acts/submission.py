@@ -83,7 +83,7 @@ class Submission:
 
     Two submissions with the same `key` are one task. Agents of the plan need checks unless
     `needs_checks` is false: a file of tasks has none (S4.59). `choice` is what the plan was built
-    from, if a person chose it from a backlog.
+    from, if a person chose it from a backlog. The audit has it under `verb`.
     """
 
     prompt: str
@@ -93,6 +93,7 @@ class Submission:
     key: str | None = None
     needs_checks: bool = True
     choice: Choice | None = None
+    verb: str = "task.submit"
 
 
 def submit(database: Database, submission: Submission, actor: Actor | None = None) -> int:
@@ -216,7 +217,7 @@ def _require_repositories(database: Database, submission: Submission) -> None:
 def _values(submission: Submission, actor: Actor) -> dict[str, Any]:
     # Its runs get their numbers only in the statement.
     kind, body = encode_fact(TaskSubmitted(submission.policy, (), submission.plan))
-    return audit.values(actor, Act("task.submit", "", _audit_details(submission))) | {
+    return audit.values(actor, Act(submission.verb, "", _audit_details(submission))) | {
         "targets": list(submission.targets),
         "repositories": list(named_repositories(submission.plan)),
         "here": LOCALHOST.name,

@@ -20,6 +20,15 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectReport:
+    """What has become of a project, as Markdown."""
+
+    ref: RefValue
+    status: str
+    report: str
+
+
+@dataclass(frozen=True, slots=True)
 class Cancellation:
     """A cancelled task, and what workers had in hand."""
 

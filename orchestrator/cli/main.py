@@ -24,6 +24,7 @@ GROUPS = {
     "bundle": "The evidence of a step, as its planner receives it.",
     "intervention": "What waits for a person.",
     "fix": "Fixes that worked, tried first when a step fails in the same way.",
+    "project": "A goal in a repository: planned, developed, reviewed and published.",
     "host": "Where commands run.",
     "repo": "Where agents work.",
     "secret": "Values that plans name but never contain.",

@@ -10,6 +10,7 @@ from orchestrator.acts.config import SettingLine
 from orchestrator.acts.fixes import NamedFix
 from orchestrator.acts.hosts import Enrolment, HostCheck, NamedHost
 from orchestrator.acts.interventions import Answered
+from orchestrator.acts.projects import StartedProject
 from orchestrator.acts.repositories import NamedRepository, RepositoryCheck
 from orchestrator.acts.tasks import Submitted
 from orchestrator.acts.tokens import IssuedToken, NamedToken
@@ -24,6 +25,7 @@ from orchestrator.cli.answers import (
     Limits,
     Place,
     PlanApproval,
+    ProjectReport,
     PublicKey,
     ResumedPlan,
     SignedAttestation,
@@ -38,6 +40,7 @@ from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
 from orchestrator.views.fixes import FixLine, FixList, FixView
 from orchestrator.views.interventions import InterventionList, InterventionView
 from orchestrator.views.plans import BundleView, PlanView
+from orchestrator.views.projects import ProjectLine, ProjectList, ProjectView
 from orchestrator.views.report import Report
 from orchestrator.views.repositories import RepositoryView
 from orchestrator.views.spending import CallLine, CallList
@@ -111,6 +114,12 @@ DETAILS: dict[str, Any] = {
     "fix.retire": lambda: _view(NamedFix),
     "fix.restore": lambda: _view(NamedFix),
     "fix.edit": lambda: _view(NamedFix),
+    "project.start": lambda: _view(StartedProject),
+    "project.status": lambda: _view(ProjectView),
+    "project.list": lambda: _view(ProjectList),
+    "project.pause": lambda: _view(ProjectView),
+    "project.resume": lambda: _view(ProjectView),
+    "project.report": lambda: _view(ProjectReport),
     "host.add": lambda: _view(Enrolment),
     "host.list": lambda: _views("hosts", Host),
     "host.check": lambda: _view(HostCheck),
@@ -154,6 +163,7 @@ DETAILS: dict[str, Any] = {
     "attempt.line": lambda: _view(AttemptLine),
     "intervention.line": lambda: _view(InterventionView),
     "fix.line": lambda: _view(FixLine),
+    "project.line": lambda: _view(ProjectLine),
     "host.line": lambda: _view(Host),
     "repo.line": lambda: _view(Repository),
     "config.line": lambda: _view(SettingLine),

@@ -24,6 +24,14 @@ _DELIVERY = text("""
 """)
 
 
+_OF_RUN = text("""
+    SELECT deliveries.step, reviews.delivery_id, reviews.reviewer, reviews.attempt_key,
+        reviews.result
+    FROM reviews JOIN deliveries ON deliveries.id = reviews.delivery_id
+    WHERE deliveries.run_id = :run_id ORDER BY reviews.id
+""")
+
+
 @dataclass(frozen=True, slots=True)
 class ReviewedDelivery:
     """A delivery as its reviewer gets it.
@@ -81,12 +89,20 @@ def save(connection: Connection, review: StoredReview) -> None:
     connection.execute(upsert(ReviewRow).values(values).on_conflict_do_nothing())
 
 
+def by_step(connection: Connection, run_id: int) -> dict[int, StoredReview]:
+    """The newest review of each step of a run, by its number."""
+    found = connection.execute(_OF_RUN, {"run_id": run_id})
+    return {row.step: _review(row) for row in found}
+
+
 def find(connection: Connection, delivery: int) -> StoredReview | None:
     """The review of the delivery of that number; None if there is none yet."""
     query = select(ReviewRow.__table__).where(ReviewRow.delivery_id == delivery)
     row = connection.execute(query).one_or_none()
-    if row is None:
-        return None
+    return None if row is None else _review(row)
+
+
+def _review(row: Any) -> StoredReview:
     try:
         result = ReviewResult.model_validate(row.result)
     except ValueError as error:

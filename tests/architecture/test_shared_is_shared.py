@@ -21,10 +21,6 @@ WAITING: Final[frozenset[str]] = frozenset(
         "shared.deliveries.store",
         "shared.domain.patch_store",
         "shared.deliveries.in_toto",
-        "shared.domain.rejected_delivery",
-        "shared.contracts.development",
-        "shared.store.rejected_deliveries",
-        "shared.store.projects",
     }
 )
 

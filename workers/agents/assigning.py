@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from shared.contracts.development import dev_task
 from shared.contracts.project import DevTask
 from shared.domain.agent import AgentWork, RunnerChoice
 from shared.domain.attempt import AgentResult, Attempt, Outcome
@@ -14,6 +13,7 @@ from shared.domain.ids import parse_ref
 from shared.domain.question import Reply
 from shared.secrets.sent import SentSubtask
 from workers.agents.chain import entry_of, in_hand, next_runner
+from workers.agents.development import dev_task
 from workers.agents.fallback import Enter
 from workers.agents.protocol import fill, shipped_protocol
 from workers.agents.runners.port import AnsweredCall, Resumed

@@ -12,7 +12,6 @@ from functools import partial
 from time import monotonic
 from typing import Final
 
-from shared.contracts.development import dev_task
 from shared.contracts.project import ReviewResult
 from shared.domain.agent import HOLDS_TOOLS, Compliance, ExecutionMode, StuckStrategy, Watchdog
 from shared.domain.attempt import Attempt, Outcome
@@ -28,6 +27,7 @@ from shared.store.database import Database
 from shared.store.jobs import require_held
 from shared.store.reviews import ReviewedDelivery, StoredReview
 from workers.agents.bench import StepBench
+from workers.agents.development import dev_task
 from workers.agents.outcomes import agent_outcome
 from workers.agents.process_signs import look_at_processes
 from workers.agents.review import FORM, MOST_PATCH, READING, ReviewOrder, read_review, review_text

@@ -27,6 +27,11 @@ from workers.runbook.library import read_library
 PLAN_BY_HAND = NextStep.of("plan provide", Blank("TASK"), file=Blank("plan.yaml"))
 """For a task that waits for a plan; the failure report fills in TASK."""
 
+PROJECT_BY_MODEL = NextStep.of(
+    "project start", Blank("GOAL", text=True), repo=Blank("NAME"), planner="anthropic"
+)
+"""For a goal that no library knows."""
+
 _GREEN = frozenset(outcome.value for outcome in GREEN)
 
 _Open = tuple[Alternative, frozenset[str], dict[str, str]]
@@ -89,7 +94,7 @@ class RunbookBackend:
             raise Rejected(
                 f"the runbook library knows no project for {request.prompt!r}; it knows {known}",
                 stage="plan",
-                next_step=PLAN_BY_HAND,
+                next_step=PROJECT_BY_MODEL,
             )
         answer = found.answer()
         project = answer.project(request.prompt, request.policy.max_delivery_attempts)

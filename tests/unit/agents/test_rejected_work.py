@@ -2,12 +2,12 @@
 
 import json
 
-from shared.contracts.development import dev_task
 from shared.contracts.project import DevTask
 from shared.domain.agent import AgentWork
 from shared.domain.delivery import Rejection
 from shared.domain.plan import Author, PlanningRole, Step, Subtask, SubtaskKind
 from shared.domain.rejected_delivery import RejectedDelivery
+from workers.agents.development import dev_task
 from workers.agents.task_text import Assignment
 
 WORK = Subtask(
