@@ -3,12 +3,20 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from shared.contracts.project import ProjectPlan
 from shared.domain.errors import Defect
 from shared.store.delivery_tables import ProjectRow
+
+
+_TO_REPORT = text("""
+    SELECT projects.task_id FROM projects JOIN tasks ON tasks.id = projects.task_id
+    WHERE tasks.ended_at IS NOT NULL
+      AND (projects.completion_report = '' OR projects.updated_at < tasks.ended_at)
+    ORDER BY projects.task_id LIMIT 20
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,11 @@ def find(connection: Connection, task_id: int) -> StoredProject | None:
     return StoredProject(
         row.task_id, _plan(row.plan), row.completion_report, row.created_at, row.updated_at
     )
+
+
+def to_report(connection: Connection) -> list[int]:
+    """The tasks of projects that have ended since their last report; the first few."""
+    return list(connection.execute(_TO_REPORT).scalars())
 
 
 def keep_report(connection: Connection, task_id: int, report: str) -> None:
