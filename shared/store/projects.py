@@ -10,7 +10,6 @@ from shared.contracts.project import ProjectPlan
 from shared.domain.errors import Defect
 from shared.store.delivery_tables import ProjectRow
 
-
 _TO_REPORT = text("""
     SELECT projects.task_id FROM projects JOIN tasks ON tasks.id = projects.task_id
     WHERE tasks.ended_at IS NOT NULL
