@@ -7,6 +7,7 @@ once, each on the tree that will exist. The first of the queue is accepted once 
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from orchestrator.core.decisions import (
     CloseInterventions,
@@ -16,8 +17,14 @@ from orchestrator.core.decisions import (
     OpenIntervention,
     SettleDelivery,
 )
+from orchestrator.core.lessons import lesson
 from orchestrator.core.state import RunState, StepState, WaitsFor
-from orchestrator.core.step_rules import StepAdvance, enqueue_again, enqueue_pass, gather
+from orchestrator.core.step_rules import (
+    StepAdvance,
+    after_last_rejection,
+    enqueue_again,
+    enqueue_pass,
+)
 from shared.domain.config import Policy
 from shared.domain.delivery import Acceptance, DeliveryStatus, Line, Published, Rejection, Stage
 from shared.domain.delivery_facts import (
@@ -31,8 +38,6 @@ from shared.domain.task import StepPhase
 
 DeliveryFact = DeliveryJudged | DeliveryReviewed | DeliveryAllowed | DeliveryRejected
 Advance = tuple[RunState, tuple[Decision, ...]]
-
-_JUDGED = frozenset({Stage.JUDGING, Stage.QUEUED})
 
 
 def after_publishing(step: StepState, published: Published) -> StepAdvance:
@@ -55,8 +60,8 @@ def overtaken_delivery(step: StepState, fact: DeliveryFact) -> bool:
     accepting = step.phase is StepPhase.ACCEPTING
     match fact:
         case DeliveryJudged():
-            known = acceptance.turn != fact.turn or acceptance.judgement is not None
-            return known or not accepting or acceptance.stage not in _JUDGED
+            other = acceptance.turn != fact.turn or not acceptance.awaits_judgement
+            return other or not accepting
         case DeliveryReviewed():
             return not accepting or acceptance.stage is not Stage.REVIEWING
         case DeliveryAllowed() | DeliveryRejected():
@@ -149,7 +154,7 @@ def _reject(
         reason=reason,
         settled_by=by,
     )
-    back, decisions = _back_to_author(replace(step, acceptance=None, reason=reason), policy)
+    back, decisions = _back_to_author(replace(step, reason=reason), policy)
     return back, (settled, *decisions)
 
 
@@ -158,7 +163,8 @@ def _back_to_author(step: StepState, policy: Policy) -> StepAdvance:
     rejected = replace(step, rejections=step.rejections + 1, postponed=0)
     if rejected.rejections < policy.max_delivery_attempts:
         return enqueue_pass(replace(rejected, errors=0))
-    return gather(rejected)
+    after, decisions = after_last_rejection(rejected, policy)
+    return after, (*decisions, *lesson(after, policy, worked=False))
 
 
 def _queue(state: RunState) -> Iterator[StepState]:
@@ -174,14 +180,17 @@ def _is_queued(step: StepState) -> bool:
 
 
 def _with_places(state: RunState) -> RunState:
-    """The run with everything that has come to the queue at its end."""
+    """The run with everything that has come to the queue at its end.
+
+    What others saw was judged behind the head alone, which counts only at the front.
+    """
     last = max((_acceptance_of(step).place for step in _queue(state)), default=0)
     for step in _queue(state):
         acceptance = _acceptance_of(step)
         if not acceptance.place:
+            behind = replace(acceptance, line=None, judgement=None) if last else acceptance
             last += 1
-            placed = replace(acceptance, place=last)
-            state = state.with_step(replace(step, acceptance=placed))
+            state = state.with_step(replace(step, acceptance=replace(behind, place=last)))
     return state
 
 
@@ -217,17 +226,18 @@ def _settle_front(state: RunState, front: StepState) -> Advance:
     settled = SettleDelivery(
         front.ordinal, DeliveryStatus.ACCEPTED, delivery=delivery, commit=commit
     )
-    return state, (settled, CloseInterventions(front.ordinal))
+    learnt = lesson(accepted, state.policy, worked=True)
+    return state, (settled, CloseInterventions(front.ordinal), *learnt)
 
 
 def _ask(state: RunState) -> Advance:
     """Ask for what is missing: judgements, and reviews."""
     decisions: list[Decision] = []
     ahead: tuple[str, ...] = ()
-    for position, step in enumerate(_queue(state)):
+    for step in islice(_queue(state), state.policy.accept_at_once):
         line = Line(state.head, ahead)
         ahead = (*ahead, _acceptance_of(step).published.delivery)
-        if position < state.policy.accept_at_once and _acceptance_of(step).line != line:
+        if _acceptance_of(step).line != line:
             asked, enqueued = _judge(step, line)
             state = state.with_step(asked)
             decisions.append(enqueued)
@@ -250,5 +260,5 @@ def _ask(state: RunState) -> Advance:
 def _judge(step: StepState, line: Line) -> tuple[StepState, Enqueue]:
     acceptance = _acceptance_of(step)
     asked = replace(acceptance, asked=True, turn=acceptance.turn + 1, line=line, judgement=None)
-    step = replace(step, acceptance=asked, postponed=0)
-    return step, enqueue_again(step, JobKind.ACCEPT)
+    step = replace(step, acceptance=asked)
+    return step, replace(enqueue_again(step, JobKind.ACCEPT), postponed=step.postponed)

@@ -24,7 +24,7 @@ from shared.domain.delivery_facts import CheckpointFinished, CheckpointRequested
 from shared.domain.facts import JobFailed, WorkerLost
 from shared.domain.jobs import JobKind
 from shared.domain.next_step import Advice
-from shared.domain.task import StepPhase
+from shared.domain.task import RunPhase, StepPhase
 
 CheckpointFact = CheckpointRequested | CheckpointFinished | JobFailed | WorkerLost
 Advance = tuple[RunState, tuple[Decision, ...]]
@@ -56,7 +56,9 @@ def overtaken_checkpoint(state: RunState, fact: CheckpointFact) -> bool:
         case CheckpointRequested():
             return not has_unpublished(state) or present.wanted
         case CheckpointFinished():
-            return not under_way or present.number != fact.number
+            late = state.phase is RunPhase.CANCELLED
+            in_vain = late and fact.ending is not CheckpointEnding.COMPLETE
+            return not under_way or present.number != fact.number or in_vain
         case JobFailed():
             other = present.number != fact.pass_no or present.postponed != fact.postponed
             return not under_way or other
@@ -79,10 +81,22 @@ def after_checkpoint(state: RunState, fact: CheckpointFact) -> Advance:
 
 def want_checkpoint(state: RunState) -> Advance:
     """Have it published as soon as possible, because a person wants it."""
-    waits = state.checkpoint.phase is CheckpointPhase.WAITING
-    phase = CheckpointPhase.IDLE if waits else state.checkpoint.phase
-    wanted = replace(state.checkpoint, phase=phase, wanted=True, postponed=0)
+    wanted = replace(state.checkpoint, wanted=True)
+    if wanted.phase in {CheckpointPhase.WAITING, CheckpointPhase.HELD}:
+        wanted = replace(wanted, phase=CheckpointPhase.IDLE)
     return replace(state, checkpoint=wanted), (_close(),)
+
+
+def resume_checkpoint(state: RunState) -> Advance:
+    """Try again what did not complete; what is held is not published, but asked about anew."""
+    match state.checkpoint.phase:
+        case CheckpointPhase.WAITING:
+            return want_checkpoint(state)
+        case CheckpointPhase.HELD:
+            idle = replace(state.checkpoint, phase=CheckpointPhase.IDLE)
+            return replace(state, checkpoint=idle), (_close(),)
+        case _:
+            return state, ()
 
 
 def drive_checkpoint(state: RunState) -> Advance:
@@ -95,7 +109,12 @@ def drive_checkpoint(state: RunState) -> Advance:
         begun = Checkpoint(present.number + 1, CheckpointPhase.UNDER_WAY)
         return replace(state, checkpoint=begun), (_job(begun),)
     if idle:
-        return _wait(state, "what was accepted is not published yet", stage="checkpoint")
+        return _wait(
+            state,
+            "what was accepted is not published yet",
+            stage="checkpoint",
+            phase=CheckpointPhase.HELD,
+        )
     return state, ()
 
 
@@ -107,15 +126,19 @@ def has_unpublished(state: RunState) -> bool:
 def _finish(state: RunState, fact: CheckpointFinished) -> Advance:
     if fact.ending is not CheckpointEnding.COMPLETE:
         return _wait(state, fact.reason, stage="checkpoint")
-    idle = replace(state.checkpoint, phase=CheckpointPhase.IDLE, postponed=0)
     head = fact.head if fact.accepted == state.accepted else state.head
-    state = replace(state, checkpoint=idle, head=head)
+    state = replace(state, head=head)
     decisions: list[Decision] = [_close()]
     for step in state.steps.values():
-        if step.phase is StepPhase.ACCEPTED and step.accepted_as <= fact.accepted:
+        if not 0 < step.accepted_as <= fact.accepted:
+            continue
+        if step.phase is StepPhase.ACCEPTED:
             state = state.with_step(replace(step, phase=StepPhase.DONE))
+        if step.phase in {StepPhase.ACCEPTED, StepPhase.CANCELLED}:
             decisions.append(SettleDelivery(step.ordinal, DeliveryStatus.CHECKPOINTED))
-    return state, tuple(decisions)
+    wanted = state.checkpoint.wanted and has_unpublished(state)
+    idle = Checkpoint(state.checkpoint.number, wanted=wanted)
+    return replace(state, checkpoint=idle), tuple(decisions)
 
 
 def _put_off_or_wait(state: RunState, fact: JobFailed) -> Advance:
@@ -128,8 +151,15 @@ def _put_off_or_wait(state: RunState, fact: JobFailed) -> Advance:
     return _wait(state, fact.reason, stage=fact.stage, next_step=fact.next_step)
 
 
-def _wait(state: RunState, reason: str, *, stage: str, next_step: Advice | None = None) -> Advance:
-    waiting = replace(state.checkpoint, phase=CheckpointPhase.WAITING, postponed=0)
+def _wait(
+    state: RunState,
+    reason: str,
+    *,
+    stage: str,
+    next_step: Advice | None = None,
+    phase: CheckpointPhase = CheckpointPhase.WAITING,
+) -> Advance:
+    waiting = Checkpoint(state.checkpoint.number, phase)
     opened = OpenIntervention(InterventionKind.CHECKPOINT, None, reason, stage, next_step)
     return replace(state, checkpoint=waiting), (opened,)
 

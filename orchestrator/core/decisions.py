@@ -122,8 +122,10 @@ class CloseInterventions:
 
 @dataclass(frozen=True, slots=True)
 class SettleDelivery:
-    """Write down what becomes of a delivery of a step; None for the one that was accepted.
+    """Write down what becomes of a delivery of a step.
 
+    None stands for the one that was accepted, where it is checkpointed now, and for what its pass
+    may have published, where that is withdrawn.
     `commit` is the one with which it is on the head, `settled_by` the person or reviewer.
     """
 

@@ -11,6 +11,7 @@ from orchestrator.core.acceptance_rules import advance_line, resume_acceptance
 from orchestrator.core.checkpoint_rules import BUSY, drive_checkpoint
 from orchestrator.core.decisions import Decision, ReportRun, SettleDelivery
 from orchestrator.core.detail_rules import enqueue_detail
+from orchestrator.core.job_rules import AT_WORK
 from orchestrator.core.plan_rules import OUT_OF_REACH, is_met
 from orchestrator.core.state import RunState, StepState, WaitsFor
 from orchestrator.core.step_rules import drive_on, enqueue_pass
@@ -49,15 +50,29 @@ def begin(step: StepState) -> tuple[StepState, tuple[Decision, ...]]:
 def _withdrawn(
     before: RunState, state: RunState, decisions: tuple[Decision, ...]
 ) -> Iterator[SettleDelivery]:
-    """The deliveries that are on their way no more, and that nobody has judged."""
+    """The deliveries that are on their way no more, and that nobody has judged.
+
+    A pass may have published without a word of it: its worker had no time to report, or the pass
+    had been withdrawn by then.
+    """
     settled = {each.delivery for each in decisions if isinstance(each, SettleDelivery)}
     for ordinal, step in before.steps.items():
-        if step.acceptance is None or step.acceptance.published.delivery in settled:
+        now = state.steps[ordinal]
+        if step.acceptance is None:
+            left = now.pass_no != step.pass_no or not _may_publish(now)
+            if _may_publish(step) and left and now.acceptance is None and state.policy.deliver:
+                yield SettleDelivery(ordinal, DeliveryStatus.WITHDRAWN)
             continue
         delivery = step.acceptance.published.delivery
-        now = state.steps[ordinal].acceptance
-        if now is None or now.published.delivery != delivery:
+        goes_on = now.acceptance is not None and now.acceptance.published.delivery == delivery
+        if not goes_on and delivery not in settled:
             yield SettleDelivery(ordinal, DeliveryStatus.WITHDRAWN, delivery=delivery)
+
+
+def _may_publish(step: StepState) -> bool:
+    """Whether the present pass of a step may still publish something, or may have done so."""
+    driven_on = step.unfinished or step.waits_for is WaitsFor.RECORDS
+    return step.phase in AT_WORK or driven_on
 
 
 def _strand(state: RunState) -> RunState:
@@ -100,6 +115,8 @@ def _launch(state: RunState) -> Advance:
 
 
 def _phase(state: RunState) -> RunPhase:
+    if state.phase is RunPhase.CANCELLED:
+        return RunPhase.CANCELLED
     phases = {step.phase for step in state.steps.values()} - {StepPhase.REPLACED}
     if phases <= ENDED_STEP and not state.held_open:
         if StepPhase.CANCELLED in phases:

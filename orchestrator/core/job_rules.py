@@ -3,6 +3,7 @@
 from orchestrator.core.look_rules import is_of_other_planning
 from orchestrator.core.state import StepState
 from shared.domain import facts as f
+from shared.domain.delivery import Stage
 from shared.domain.jobs import JobKind
 from shared.domain.plan import Recovery
 from shared.domain.task import StepPhase
@@ -22,7 +23,7 @@ def overtaken_failure(step: StepState, fact: f.JobFailed) -> bool:
     if fact.kind is JobKind.ADVISE and not awaits_advice(step):
         return True
     return (
-        step.phase not in _at_it(fact.kind)
+        not _is_at(step, fact.kind)
         or is_of_other_planning(step, fact)
         or step.pass_no != fact.pass_no
         or step.postponed != fact.postponed
@@ -33,14 +34,25 @@ def overtaken_loss(step: StepState, fact: f.WorkerLost) -> bool:
     """Whether the step no longer waits for the job of the lost worker."""
     if fact.kind is JobKind.CLEAN_UP:
         return step.phase is not StepPhase.CANCELLED or step.cleanups == 0
-    return step.phase not in _at_it(fact.kind) or step.pass_no != fact.pass_no
+    return not _is_at(step, fact.kind) or step.pass_no != fact.pass_no
 
 
-def _at_it(kind: JobKind) -> frozenset[StepPhase]:
-    """The phases in which a worker may be at such a job of the step."""
-    if kind is JobKind.EXECUTE:
-        return AT_WORK
+def _is_at(step: StepState, kind: JobKind) -> bool:
+    """Whether a worker may be at such a job of the step."""
     if kind in {JobKind.ACCEPT, JobKind.REVIEW}:
-        return frozenset({StepPhase.ACCEPTING})
-    planned = frozenset({StepPhase.REPLANNING})
-    return planned | {StepPhase.DETAILING} if kind in {JobKind.DETAIL, JobKind.LOOK} else planned
+        return step.phase is StepPhase.ACCEPTING and _awaits(step, kind)
+    if kind is JobKind.EXECUTE:
+        return step.phase in AT_WORK
+    planned = {StepPhase.REPLANNING}
+    if kind in {JobKind.DETAIL, JobKind.LOOK}:
+        planned |= {StepPhase.DETAILING}
+    return step.phase in planned
+
+
+def _awaits(step: StepState, kind: JobKind) -> bool:
+    """Whether the delivery of a step is being judged, or reviewed."""
+    if step.acceptance is None:
+        return False
+    if kind is JobKind.REVIEW:
+        return step.acceptance.stage is Stage.REVIEWING
+    return step.acceptance.awaits_judgement

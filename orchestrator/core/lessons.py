@@ -1,6 +1,7 @@
 """What a pass teaches about the revision that it carried out."""
 
 from orchestrator.core.decisions import Learn
+from orchestrator.core.state import StepState
 from orchestrator.core.step_rules import StepAdvance
 from shared.domain.budget import Ending
 from shared.domain.config import FixMemory, Policy
@@ -16,10 +17,17 @@ _WORKED = {
 
 
 def with_lesson(advance: StepAdvance, policy: Policy, fact: PassFinished) -> StepAdvance:
-    """Add what to remember of a pass: nothing of a first plan, or of a dry run."""
+    """Add what to remember of a pass; what has published is learnt once its delivery is judged."""
     after, decisions = advance
     worked = _WORKED.get(fact.ending)
-    silent = policy.fix_memory is FixMemory.OFF or policy.dry_run_mode
-    if worked is None or fact.revision == 0 or silent:
+    if worked is None or fact.published is not None:
         return advance
-    return after, (*decisions, Learn(fact.step, fact.revision, worked))
+    return after, (*decisions, *lesson(after, policy, worked=worked))
+
+
+def lesson(step: StepState, policy: Policy, *, worked: bool) -> tuple[Learn, ...]:
+    """What to remember of the present revision: nothing of a first plan, or of a dry run."""
+    silent = policy.fix_memory is FixMemory.OFF or policy.dry_run_mode
+    if step.revision == 0 or silent:
+        return ()
+    return (Learn(step.ordinal, step.revision, worked),)

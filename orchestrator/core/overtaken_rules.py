@@ -50,7 +50,8 @@ def overtaken(  # noqa: C901 - one case a fact
     state: RunState, fact: f.RunFact
 ) -> bool:
     """Whether the fact is a duplicate, or belongs to an earlier pass or revision."""
-    if state.phase is RunPhase.CANCELLED and not is_about_cleanup(fact):
+    heard = is_about_cleanup(fact) or isinstance(fact, f.CheckpointFinished)
+    if state.phase is RunPhase.CANCELLED and not heard:
         return True
     match fact:
         case f.RunStarted():
@@ -63,7 +64,7 @@ def overtaken(  # noqa: C901 - one case a fact
         case f.ResumeRequested():
             return not (
                 any(map(is_resumable, state.steps.values()))
-                or state.paused
+                or (state.paused and state.phase not in ENDED_RUN)
                 or state.checkpoint.phase is CheckpointPhase.WAITING
             )
         case f.SessionClosed():

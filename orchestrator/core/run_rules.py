@@ -18,9 +18,8 @@ from orchestrator.core.answer_rules import (
 )
 from orchestrator.core.checkpoint_rules import (
     after_checkpoint,
-    has_unpublished,
     is_about_checkpoint,
-    want_checkpoint,
+    resume_checkpoint,
 )
 from orchestrator.core.cleanup_rules import (
     after_cleanup,
@@ -59,7 +58,6 @@ from orchestrator.core.step_rules import (
 from shared.domain import facts as f
 from shared.domain.budget import Ending
 from shared.domain.config import with_limits
-from shared.domain.delivery import CheckpointPhase
 from shared.domain.jobs import JobKind
 from shared.domain.look import NOT_LOOKED
 from shared.domain.plan import OnFailure
@@ -225,18 +223,15 @@ def _cancel(state: RunState) -> Advance:
 def _resume(state: RunState) -> Advance:
     """Clear the counters and run again what failed, but nothing that is done (S1.13–S1.15).
 
-    That includes the counter of a step at work (S1.13 says all). A resumption that brings nothing
+    That includes the counters of a step at work (S1.13 says all). A resumption that brings nothing
     back changes nothing, so several in a row allow no more tries than one.
     """
     unanswered = tuple(s.ordinal for s in state.steps.values() if s.waits_for in TOLD_BY_A_PERSON)
-    decisions: list[Decision] = [CloseInterventions(sparing=unanswered)]
-    after = replace(state, paused=False)
-    if state.checkpoint.phase is CheckpointPhase.WAITING and has_unpublished(state):
-        after, closed = want_checkpoint(after)
-        decisions.extend(closed)
+    after, closed = resume_checkpoint(replace(state, paused=False))
+    decisions: list[Decision] = [CloseInterventions(sparing=unanswered), *closed]
     for step in state.steps.values():
-        if step.phase in AT_WORK:
-            after = after.with_step(replace(step, failures=0))
+        if step.phase in AT_WORK | {StepPhase.ACCEPTING}:
+            after = after.with_step(replace(step, failures=0, rejections=0))
         if is_resumable(step):
             again, enqueued = _bring_back(step)
             after = after.with_step(again)

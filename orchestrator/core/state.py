@@ -89,6 +89,8 @@ class StepState:
         on_its_way = {StepPhase.ACCEPTING, StepPhase.WAITING}
         if self.acceptance is not None and self.phase not in on_its_way:
             raise Defect(f"step {self.ordinal} is {self.phase} with a delivery", stage="advance")
+        if self.acceptance is None and self.phase is StepPhase.ACCEPTING:
+            raise Defect(f"step {self.ordinal} is accepting without a delivery", stage="advance")
         if (self.waits_for is None) is (self.phase is StepPhase.WAITING):
             raise Defect(
                 f"step {self.ordinal} is {self.phase} and waits for {self.waits_for}",

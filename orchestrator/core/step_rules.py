@@ -274,14 +274,24 @@ def _retry(step: StepState, delay: float) -> StepAdvance:
 
 
 def _next(step: StepState, policy: Policy, error: ErrorClass = ErrorClass.OTHER) -> Next:
+    """What follows; a step whose deliveries were rejected too often is not tried again."""
+    allowed = retry_limit(policy, error).failures
+    used_up = step.rejections >= policy.max_delivery_attempts
     return after_failed_pass(
         policy,
         recovery=step.recovery,
         revision=step.revision,
-        failures=step.failures,
+        failures=allowed if used_up else step.failures,
         may_continue=step.on_failure is OnFailure.CONTINUE,
-        allowed=retry_limit(policy, error).failures,
+        allowed=allowed,
     )
+
+
+def after_last_rejection(step: StepState, policy: Policy) -> StepAdvance:
+    """Ask the planner of a step after too many rejections, or give it up if the plan allows it."""
+    if _next(step, policy) is Next.GIVE_UP:
+        return replace(step, phase=StepPhase.ERROR, waits_for=None, acceptance=None), ()
+    return gather(step)
 
 
 def gather(step: StepState) -> StepAdvance:

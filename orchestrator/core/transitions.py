@@ -14,8 +14,11 @@ from shared.domain.task import TaskPhase as T
 _BEGINS = frozenset({S.READY, S.DETAILING})
 """Where a step goes whose turn has come: a bare one is detailed first."""
 
-_LINE = frozenset({S.ACCEPTING, S.ACCEPTED, S.READY, S.REPLANNING})
-"""Where a delivery goes that is judged: one that is rejected goes back to its author."""
+_BACK = frozenset({S.READY, S.REPLANNING, S.ERROR})
+"""Where a step goes whose delivery is rejected: to its author, to its planner, or nowhere."""
+
+_LINE = frozenset({S.ACCEPTING, S.ACCEPTED, S.WAITING}) | _BACK
+"""Where a step goes whose delivery is judged or reviewed."""
 
 STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
     S.NOT_STARTED: {
@@ -106,7 +109,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.ApprovalDenied: frozenset({S.REPLANNING}),
         f.QuestionAnswered: frozenset({S.READY, S.WAITING, S.REPLANNING, S.REPLACED}),
         f.DeliveryAllowed: frozenset({S.ACCEPTING, S.ACCEPTED}),
-        f.DeliveryRejected: frozenset({S.READY, S.REPLANNING}),
+        f.DeliveryRejected: _BACK,
         f.CancelRequested: frozenset({S.CANCELLED}),
     },
     S.BLOCKED: {
@@ -130,10 +133,8 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
         f.QuestionAnswered: frozenset({S.REPLACED}),
     },
     S.ACCEPTING: {
-        f.DeliveryJudged: _LINE | {S.WAITING},
-        f.DeliveryReviewed: _LINE | {S.WAITING},
-        f.DeliveryAllowed: _LINE,
-        f.DeliveryRejected: _LINE,
+        f.DeliveryJudged: _LINE,
+        f.DeliveryReviewed: _LINE,
         f.JobFailed: frozenset({S.ACCEPTING, S.WAITING}),
         f.RevisionRequested: frozenset({S.REPLANNING}),
         f.StepRevised: frozenset({S.READY}),
@@ -208,7 +209,7 @@ TASK_TRANSITIONS: Mapping[T, Mapping[type, frozenset[T]]] = {
         f.StepDetailed: frozenset({T.WAITING, T.DETAILING, T.RUNNING}),
         f.PlanApproved: frozenset({T.RUNNING}),
         f.ResumeRequested: frozenset({T.REFINING, T.PLANNING, T.DETAILING, T.WAITING}),
-        f.RunChanged: frozenset({T.RUNNING, T.WAITING, T.ERROR, T.CANCELLED}),
+        f.RunChanged: frozenset({T.RUNNING, T.WAITING, T.DONE, T.ERROR, T.CANCELLED}),
         f.CancelRequested: frozenset({T.CANCELLED, T.WAITING}),
         f.HostKeyChanged: frozenset({T.WAITING}),
     },

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from shared.domain.errors import Defect
+
 ISSUE_ID: Final = r"L-\d{6,}"
 """The form of the id of an issue (S2.41)."""
 
@@ -84,6 +86,11 @@ class Judgement:
     rejection: Rejection | None = None
     reason: str = ""
 
+    def __post_init__(self) -> None:
+        """What can be accepted has a commit, which becomes the head of its session."""
+        if self.rejection is None and not (self.commit and self.tree):
+            raise Defect("a judgement accepts a delivery and names no commit", stage="accept")
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -113,13 +120,20 @@ class Acceptance:
     judgement: Judgement | None = None
     place: int = 0
 
+    @property
+    def awaits_judgement(self) -> bool:
+        """Whether its judgement behind its present line is under way."""
+        judged = self.stage in {Stage.JUDGING, Stage.QUEUED}
+        return judged and self.line is not None and self.judgement is None
+
 
 class CheckpointPhase(StrEnum):
     """Where the checkpoint of a session stands."""
 
     IDLE = "idle"
     UNDER_WAY = "under_way"
-    WAITING = "waiting"  # a person has to do something first
+    WAITING = "waiting"  # it did not complete, and a person has to do something first
+    HELD = "held"  # nothing is published before a person says so
 
 
 class CheckpointEnding(StrEnum):
@@ -134,7 +148,7 @@ class CheckpointEnding(StrEnum):
 class Checkpoint:
     """The newest checkpoint of a session; `number` counts them, `postponed` its postponements.
 
-    `wanted` says that another one is to follow: more was accepted, or a person asked.
+    `wanted` says that a person wants another one to follow.
     """
 
     number: int = 0

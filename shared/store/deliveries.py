@@ -13,16 +13,21 @@ from shared.store.delivery_tables import CheckRunRow, DeliveryRow, ReviewRow
 from shared.store.tables import RunRow, RunStepRow
 from shared.wire import from_json
 
-_SETTLE = text(f"""
+_SETTLE = text("""
     UPDATE deliveries SET
         status = :status, rejection = :rejection, reason = :reason,
         commit = coalesce(:commit, deliveries.commit),
         settled_by = coalesce(:settled_by, deliveries.settled_by),
         settled_at = clock_timestamp()
     WHERE run_id = :run_id AND step = :step
-      AND CASE WHEN CAST(:sha256 AS text) IS NULL
-          THEN status = '{DeliveryStatus.ACCEPTED}' ELSE sha256 = :sha256 END
-""")  # noqa: S608 - a constant
+      AND CASE WHEN CAST(:sha256 AS text) IS NULL THEN status = :before ELSE sha256 = :sha256 END
+""")
+
+_BEFORE = {
+    DeliveryStatus.CHECKPOINTED: DeliveryStatus.ACCEPTED,
+    DeliveryStatus.WITHDRAWN: DeliveryStatus.PUBLISHED,
+}
+"""Where a delivery of a step stands that is settled without being named."""
 
 _BACK = (DeliveryStatus.REJECTED, DeliveryStatus.REFUSED)
 
@@ -100,12 +105,17 @@ def settle(
     commit: str | None = None,
     settled_by: str | None = None,
 ) -> None:
-    """Write down what became of a delivery; without `sha256`, of the accepted one of the step."""
+    """Write down what became of a delivery of a step.
+
+    Without `sha256` it is the accepted one that is on the remote now, or what was published and
+    nobody has heard of.
+    """
     values = {
         "run_id": run_id,
         "step": step,
         "status": status.value,
         "sha256": sha256,
+        "before": _BEFORE.get(status),
         "rejection": None if rejection is None else rejection.value,
         "reason": reason,
         "commit": commit,

@@ -10,6 +10,7 @@ from orchestrator.core.state import RunState, StepState, TaskState, WaitsFor
 from shared.domain import facts as f
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
+from shared.domain.delivery import Acceptance, Published, Stage
 from shared.domain.jobs import JobKind
 from shared.domain.look import Look
 from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask
@@ -56,7 +57,9 @@ def bare(ordinal: int = 1, **said: Any) -> Step:
 def at(state: StepState, phase: StepPhase) -> StepState:
     """The same step in another phase; one that waits does so for somebody's decision."""
     waits_for = WaitsFor.DECISION if phase is StepPhase.WAITING else None
-    return replace(state, phase=phase, waits_for=waits_for)
+    accepting = phase is StepPhase.ACCEPTING
+    acceptance = Acceptance(Published("d"), Stage.QUEUED) if accepting else None
+    return replace(state, phase=phase, waits_for=waits_for, acceptance=acceptance)
 
 
 def replay(state: RunState, facts: Iterable[f.RunFact]) -> RunState:

@@ -20,12 +20,14 @@ from orchestrator.core.transitions import MOVES_NO_STEP, STEP_TRANSITIONS, TASK_
 from shared.domain import facts as f
 from shared.domain.attempt import Answer
 from shared.domain.budget import Ending
+from shared.domain.delivery import CheckpointEnding, Judgement
 from shared.domain.errors import Defect
 from shared.domain.jobs import JobKind, LossSign, QueueName, queue_of
 from shared.domain.plan import PlanningRole
 from shared.domain.records import RecordsAnswer
 from shared.domain.spending import SPENDING, Cap, CapReached, Unpaid
 from shared.domain.task import RunPhase, StepPhase
+from tests.unit.core.deliveries import refused_by_the_remote, shown_to_a_person
 from tests.unit.core.given import (
     BY_HAND,
     LOOKS,
@@ -61,8 +63,8 @@ def test_the_tables_rule_facts_only() -> None:
     of_tasks = {fact for ruled in TASK_TRANSITIONS.values() for fact in ruled}
     assert of_steps == set(get_args(f.RunFact)) - MOVES_NO_STEP
     assert of_tasks == set(get_args(f.TaskFact))
-    assert set(f.FACTS.values()) == of_steps | of_tasks
-    assert of_tasks >= MOVES_NO_STEP
+    assert set(f.FACTS.values()) == of_steps | of_tasks | MOVES_NO_STEP
+    assert set(get_args(f.RunFact)) >= MOVES_NO_STEP
 
 
 @pytest.mark.parametrize("kind", JobKind)
@@ -113,6 +115,8 @@ def test_every_reason_to_wait_occurs(kind: InterventionKind) -> None:
         InterventionKind.SPENDING: lambda: submitted().job_fails(
             JobKind.PLAN, "misconfigured", stage=SPENDING
         ),
+        InterventionKind.DELIVERY: lambda: shown_to_a_person().decided,
+        InterventionKind.CHECKPOINT: lambda: refused_by_the_remote().decided,
     }
     opened = [d.kind for d in stories[kind]() if isinstance(d, OpenIntervention)]
     assert opened == [kind]
@@ -184,6 +188,14 @@ def test_only_its_start_means_anything_to_a_run_that_has_not_begun(fact: type) -
         f.StepsReplaced: f.StepsReplaced(1, (1,), (step(),), "ann"),
         f.LooksTaken: f.LooksTaken(JobKind.REVISE, 1, 0, 1, 1),
         f.WorkerLost: f.WorkerLost(JobKind.EXECUTE, 1, 0, 1, "w", LossSign.LEASE),
+        f.DeliveryJudged: f.DeliveryJudged(1, 0, 1, "d", 1, Judgement("c", "t")),
+        f.DeliveryReviewed: f.DeliveryReviewed(1, 0, 1, "d", approved=True, reviewer="m"),
+        f.DeliveryAllowed: f.DeliveryAllowed(1, 0, 1, "d", 7, "ann"),
+        f.DeliveryRejected: f.DeliveryRejected(1, 0, 1, "d", 7, "ann"),
+        f.CheckpointRequested: f.CheckpointRequested("ann"),
+        f.CheckpointFinished: f.CheckpointFinished(0, 0, "c", CheckpointEnding.COMPLETE),
+        f.SessionClosed: f.SessionClosed("ann"),
+        f.RunPaused: f.RunPaused("ann"),
     }
     after, decisions = advance(RunState(), told[fact])
     if fact in {f.RunStarted, f.CancelRequested}:
