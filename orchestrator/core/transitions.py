@@ -127,7 +127,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
     },
     S.SKIPPED: {
         f.StepsReplaced: frozenset({S.REPLACED}),
-        f.ResumeRequested: _BEGINS | {S.NOT_STARTED},
+        f.ResumeRequested: _BEGINS | {S.NOT_STARTED, S.SKIPPED},
         f.StepRevised: frozenset({S.NOT_STARTED, S.READY, S.SKIPPED}),
         f.PlanRevised: frozenset({S.REPLACED}),
         f.QuestionAnswered: frozenset({S.REPLACED}),

@@ -13,7 +13,7 @@ from shared.domain import facts as f
 from shared.domain.budget import Ending
 from shared.domain.delivery import DeliveryStatus, Judgement, Line, Rejection, Stage
 from shared.domain.errors import Defect
-from shared.domain.jobs import JobKind
+from shared.domain.jobs import JobKind, LossSign
 from shared.domain.plan import OnFailure, Recovery
 from shared.domain.task import StepPhase
 from tests.unit.core.deliveries import CONFLICT, RED, Session, commit_of, session
@@ -247,6 +247,18 @@ def test_a_resumption_clears_the_rejections_of_what_is_at_work() -> None:
     assert run.step(1).rejections == 0
 
 
+def test_one_step_alone_is_resumed_and_a_skipped_one_waits_for_what_it_needs() -> None:
+    run = session(step(1), step(2, depends_on=(1,)), step(3))
+    run.pass_ends(Ending.BLOCKED, 1)
+    run.pass_ends(Ending.BLOCKED, 3)
+    run.tell(f.StepAbandoned(1))
+    run.tell(f.ResumeRequested(2))
+    assert run.phases() == ["error", "skipped", "blocked"]
+    run.tell(f.ResumeRequested(1))
+    run.tell(f.ResumeRequested(2))
+    assert run.phases() == ["ready", "not_started", "blocked"]
+
+
 # --- duplicates and stragglers --------------------------------------------------------------------
 
 
@@ -254,7 +266,7 @@ def test_the_failure_of_an_earlier_judgement_puts_nothing_off() -> None:
     run = session()
     run.publishes(reviewed=True)
     late = run.job_failure(JobKind.ACCEPT)
-    lost = f.WorkerLost(JobKind.ACCEPT, 1, 0, 1, "w", f.LossSign.LEASE)
+    lost = f.WorkerLost(JobKind.ACCEPT, 1, 0, 1, "w", LossSign.LEASE)
     run.tell(late)
     run.is_judged()
     assert run.acceptance().stage is Stage.REVIEWING

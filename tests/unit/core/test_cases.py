@@ -52,7 +52,7 @@ def _of_run(run: Run, said: Said) -> f.Fact:
     kind = said if isinstance(said, str) else next(iter(said))
     at = run.step(body.get("step", 1))
     defaults = {
-        "step": 1,
+        "step": None if kind == "ResumeRequested" else 1,
         "revision": at.revision + (kind == "StepRevised"),
         "pass_no": at.pass_no,
         "postponed": at.postponed,

@@ -1,7 +1,5 @@
 """When a session publishes what it has accepted, and how it ends."""
 
-from typing import Any
-
 import pytest
 
 from orchestrator.core.decisions import (
@@ -22,7 +20,6 @@ from tests.unit.core.deliveries import Session, refused_by_the_remote, session
 from tests.unit.core.given import Run, plan, step, submitted
 
 BEGUN = f.CheckpointRequested("ann")
-PUT_OFF: dict[str, Any] = {"kind": JobKind.CHECKPOINT, "step": None, "revision": 0}
 
 
 def publishes(decided: tuple[Decision, ...]) -> bool:
@@ -35,11 +32,11 @@ def opened(decided: tuple[Decision, ...]) -> list[InterventionKind]:
     return [d.kind for d in decided if isinstance(d, OpenIntervention)]
 
 
-def failure(run: Session, family: str = "transient") -> f.JobFailed:
+def failure(run: Session) -> f.JobFailed:
     """The fact that the checkpoint under way could not be made."""
     at = run.state.checkpoint
-    said = {"stage": "publish", "reason": "no route"}
-    return f.JobFailed(**PUT_OFF, **said, pass_no=at.number, family=family, postponed=at.postponed)
+    place = JobKind.CHECKPOINT, None, 0, at.number
+    return f.JobFailed(*place, "transient", "publish", "no route", postponed=at.postponed)
 
 
 def test_steps_are_done_once_their_deliveries_are_on_the_remote() -> None:
@@ -48,7 +45,6 @@ def test_steps_are_done_once_their_deliveries_are_on_the_remote() -> None:
     assert not publishes(run.is_accepted(1)), "step 2 is at work"
     assert run.phases() == ["accepted", "ready"]
     assert publishes(run.is_accepted(2))
-    assert run.state.phase is RunPhase.RUNNING
     decided = run.checkpoint_ends()
     assert [d.status for d in decided if isinstance(d, SettleDelivery)] == [
         DeliveryStatus.CHECKPOINTED
@@ -134,15 +130,11 @@ def test_a_checkpoint_is_put_off_and_then_waits_for_an_operator() -> None:
 @pytest.mark.parametrize("ending", CheckpointEnding)
 def test_the_end_of_another_checkpoint_is_overtaken(ending: CheckpointEnding) -> None:
     run = refused_by_the_remote()
-    late = run.checkpoint(ending)
+    late, failed = run.checkpoint(ending), failure(run)
     run.tell(BEGUN)
     lost = f.WorkerLost(JobKind.CHECKPOINT, None, 0, 1, "w", LossSign.LEASE)
-    for fact in (late, lost, f.JobFailed(**PUT_OFF, **_said(1))):
+    for fact in (late, lost, failed):
         assert run.tell(fact) == ()
-
-
-def _said(number: int) -> dict[str, Any]:
-    return {"pass_no": number, "family": "transient", "stage": "s", "reason": "r"}
 
 
 def test_what_reached_the_remote_before_it_was_cancelled_is_said_to_be_there() -> None:
