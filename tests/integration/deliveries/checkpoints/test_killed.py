@@ -1,7 +1,7 @@
 """A checkpoint that is killed with kill -9 at any point, and driven on by other workers."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -109,9 +109,7 @@ def test_every_worker_dies_at_its_next_transaction(accepted: Accepted, *, commit
     while fact is None:
         last += 1
         dying = Dying(accepted.database, last, committed=committed)
-        try:
+        with suppress(WorkerKilled):
             fact = accepted.checkpoint(database=dying)
-        except WorkerKilled:
-            pass
     assert last >= 7
     assert_done_once(accepted, fact)
