@@ -74,7 +74,7 @@ def performers(
         limits=server.workspace_limits,
         spending=LedgerSpending(database),
     )
-    store = cache(partial(PatchStore.open, str(server.delivery_store)))
+    store = cache(partial(PatchStore.open, server.delivery_place))
     executor = Executor(
         database,
         journal,

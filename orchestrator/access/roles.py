@@ -78,6 +78,8 @@ VERBS: Final[Mapping[str, Permission]] = {
     "schema.show": _LOOK,
     "db.status": _LOOK,
     "attestation.verify": _LOOK,
+    "store.get": _LOOK,
+    "store.verify": _LOOK,
     "metrics": _LOOK,
     "plan.replay": _ACT,  # it costs money
     "host.check": _ACT,  # it logs in
@@ -103,6 +105,7 @@ VERBS: Final[Mapping[str, Permission]] = {
     "intervention.answer": _ACT,
     "fix.retire": _ACT,
     "fix.restore": _ACT,
+    "store.put": _ACT,
     "fix.edit": _APPROVE,
     "intervention.approve": _APPROVE,
     "intervention.deny": _APPROVE,
@@ -112,6 +115,7 @@ VERBS: Final[Mapping[str, Permission]] = {
     "host.label": _RULE,
     "repo.add": _RULE,
     "repo.remove": _RULE,
+    "store.gc": _RULE,
     "token.create": _RULE,
     "token.rotate": _RULE,
     "token.revoke": _RULE,

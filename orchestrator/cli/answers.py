@@ -125,6 +125,18 @@ class SignedAttestation:
 
 
 @dataclass(frozen=True, slots=True)
+class FetchedBundle:
+    """What a bundle says beside its patch; `file` has all of it, None if it was not written."""
+
+    sha256: str
+    size: int
+    file: str | None
+    meta: Mapping[str, Any]
+    stats: Mapping[str, int] | None
+    deliverables: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class DatabaseVersion:
     """The version of the database, None when it is empty, and the one that is needed."""
 

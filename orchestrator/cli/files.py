@@ -13,24 +13,36 @@ LARGEST = 10_000_000
 """Bytes of a file that a person gives; what is longer was not meant."""
 
 
+def read_bytes(path: Path, largest: int = LARGEST) -> bytes:
+    """The bytes of a file; raises Rejected, naming the file, when it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            read = file.read(largest + 1)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if len(read) > largest:
+        raise Rejected(
+            f"{path} is longer than {largest} bytes: it is not a file for replan",
+            stage="input",
+            next_step=ShellCommand(f"ls -l {shlex.quote(str(path))}"),
+        )
+    return read
+
+
 def read_text(path: Path) -> str:
     """The text of a file; raises Rejected, naming the file, when it cannot be read."""
     try:
-        with path.open("rb") as file:
-            read = file.read(LARGEST + 1)
-        if len(read) > LARGEST:
-            raise Rejected(
-                f"{path} is longer than {LARGEST} bytes: it is not a file for replan",
-                stage="input",
-                next_step=ShellCommand(f"ls -l {shlex.quote(str(path))}"),
-            )
-        return io.StringIO(read.decode(), newline=None).read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Rejected(
-            f"{path} cannot be read: {error}",
-            stage="input",
-            next_step=ShellCommand(f"ls -l {shlex.quote(str(path))}"),
-        ) from error
+        return io.StringIO(read_bytes(path).decode(), newline=None).read()
+    except UnicodeDecodeError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> Rejected:
+    return Rejected(
+        f"{path} cannot be read: {error}",
+        stage="input",
+        next_step=ShellCommand(f"ls -l {shlex.quote(str(path))}"),
+    )
 
 
 def beside(file: Path) -> Callable[[str], str]:
@@ -58,11 +70,11 @@ def beside(file: Path) -> Callable[[str], str]:
     return read
 
 
-def write_new(path: Path, text: str) -> None:
+def write_new(path: Path, content: str | bytes) -> None:
     """Write a new file; raises Rejected when it exists or cannot be written."""
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        with path.open("xb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
     except FileExistsError as error:
         raise Rejected(
             f"{path} already exists and is not overwritten",

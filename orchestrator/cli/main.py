@@ -30,6 +30,7 @@ GROUPS = {
     "secret": "Values that plans name but never contain.",
     "token": "For programs and colleagues, once there is HTTP: nothing accepts one yet.",
     "audit": "What people did, in a chain that shows every change.",
+    "store": "The bundles of deliveries, under their SHA-256.",
     "attestation": "What a task proved, signed for those who have no access here.",
     "config": "Settings, and where each value comes from.",
     "guard": "What may run.",

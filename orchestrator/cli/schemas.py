@@ -10,6 +10,7 @@ from orchestrator.acts.config import SettingLine
 from orchestrator.acts.fixes import NamedFix
 from orchestrator.acts.hosts import Enrolment, HostCheck, NamedHost
 from orchestrator.acts.interventions import Answered
+from orchestrator.acts.patch_store import StoreVerification
 from orchestrator.acts.projects import StartedProject
 from orchestrator.acts.repositories import NamedRepository, RepositoryCheck
 from orchestrator.acts.tasks import Submitted
@@ -22,6 +23,7 @@ from orchestrator.cli.answers import (
     DatabaseVersion,
     Demonstration,
     Export,
+    FetchedBundle,
     Limits,
     Place,
     PlanApproval,
@@ -49,6 +51,7 @@ from orchestrator.views.steps import StepView
 from orchestrator.views.tasks import TaskLine, TaskList, TaskView
 from orchestrator.words.messages import Message
 from shared.domain.host import Host
+from shared.domain.patch_store import GcReport, Stored
 from shared.domain.target import Repository
 from shared.secrets.vaults.vault import Entry
 
@@ -141,6 +144,10 @@ DETAILS: dict[str, Any] = {
     "attestation.create": lambda: _view(SignedAttestation),
     "attestation.key": lambda: _view(PublicKey),
     "attestation.verify": lambda: _view(Attestation),
+    "store.put": lambda: _view(Stored),
+    "store.get": lambda: _view(FetchedBundle),
+    "store.verify": lambda: _view(StoreVerification),
+    "store.gc": lambda: _view(GcReport),
     "audit.verify": lambda: _view(AuditVerification),
     "watch": lambda: _view(AtWork),
     "doctor": lambda: _views("findings", Finding),

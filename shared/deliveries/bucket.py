@@ -15,10 +15,9 @@ from types import ModuleType
 from typing import Any, Final
 
 from shared.deliveries.backend import SHA256, STAGE, key
-from shared.deliveries.bundle import LARGEST
 from shared.domain.errors import Defect, Misconfigured, ReplanError, Unavailable
 from shared.domain.next_step import NextStep, ShellCommand
-from shared.domain.patch_store import LEAST_AGE, Entry
+from shared.domain.patch_store import LARGEST_BUNDLE, LEAST_AGE, Entry
 
 _ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 
@@ -87,7 +86,7 @@ class Bucket:
                 if _NO_BUCKET in str(error):
                     raise
                 return None
-            return bytes(found.bytes()) if found.meta["size"] <= LARGEST else b""
+            return bytes(found.bytes()) if found.meta["size"] <= LARGEST_BUNDLE else b""
 
     def entries(self) -> Iterator[Entry]:
         """See `Backend`."""

@@ -22,7 +22,7 @@ LARGEST_PATCH: Final = 256 << 20
 """Bytes of a patch."""
 
 LARGEST_TEXT: Final = 4 << 20
-"""Bytes of each of the other members."""
+"""Bytes of each of the other members; with them, no bundle has more than `LARGEST_BUNDLE`."""
 
 DELIVERABLES: Final = "deliverables.json"
 META: Final = "meta.json"
@@ -39,9 +39,6 @@ _LIMITS: Final = {
 
 _BLOCK: Final = 512
 _END: Final = bytes(2 * _BLOCK)
-
-LARGEST: Final = sum(_LIMITS.values()) + 2 * _BLOCK * len(_LIMITS) + len(_END)
-"""Bytes of a bundle."""
 
 _SHA: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _ISSUE: Final = re.compile(r"L-[0-9]{6,}")

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from shared.deliveries.backend import SHA256, STAGE, key
-from shared.deliveries.bundle import LARGEST
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import ShellCommand
-from shared.domain.patch_store import Entry
+from shared.domain.patch_store import LARGEST_BUNDLE, Entry
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK})
@@ -122,7 +121,7 @@ class Folder:
 
     def _bytes(self, path: Path) -> bytes:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
-            return file.read(LARGEST + 1)
+            return file.read(LARGEST_BUNDLE + 1)
 
     @contextmanager
     def _locked(self, how: int) -> Iterator[None]:

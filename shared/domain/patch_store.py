@@ -40,6 +40,9 @@ class Verification:
     condition: Condition
 
 
+LARGEST_BUNDLE = 300 << 20
+"""Bytes of a bundle."""
+
 LEAST_AGE = 86_400.0
 """Seconds for which every bundle stays: whoever has stored it may not have its row yet."""
 

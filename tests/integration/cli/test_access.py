@@ -17,6 +17,7 @@ BEARER = re.compile(r"^replan_[0-9a-f]{12}_[A-Za-z0-9_-]{43}$", re.MULTILINE)
 APPROVALS = {"intervention.approve", "intervention.deny", "plan.approve"}
 FIXES = {"fix.retire", "fix.restore", "fix.edit"}
 REPOSITORIES = {"repo.add", "repo.check", "repo.remove", "plan.build"}
+STORE = {"store.put", "store.gc"}
 WAITING = """
 planner: human
 steps:
@@ -279,10 +280,10 @@ def test_every_verb_that_changes_something_is_recorded(working: Cli, tmp_path: P
     entries = working.json("audit", "list")["details"]["entries"]
     changing = {verb for verb, its in VERBS.items() if its.changes}
     # What only a lost command asks for has its own test; approvals, fixes, repositories, bundles,
-    # budgets of agents (`test_unpaid.py`) and what asks a model have theirs
+    # the store, budgets of agents (`test_unpaid.py`) and what asks a model have theirs
     # (`test_a_bundle_waits_until_a_person_has_sent_it`).
     elsewhere = {"intervention.answer", "bundle.send", "plan.replay", "step.raise"}
-    elsewhere |= APPROVALS | FIXES | REPOSITORIES
+    elsewhere |= APPROVALS | FIXES | REPOSITORIES | STORE
     assert {e["verb"] for e in entries} == changing - elsewhere
     assert {e["actor"] for e in entries} == {account().name}
     assert all(e["ref"] for e in entries)

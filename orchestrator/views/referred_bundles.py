@@ -1,0 +1,10 @@
+"""The bundles that deliveries refer to."""
+
+from sqlalchemy import Connection, select
+
+from shared.store.delivery_tables import DeliveryRow
+
+
+def referred_bundles(connection: Connection) -> frozenset[str]:
+    """The SHA-256 of the bundle of each delivery, whatever became of it."""
+    return frozenset(connection.scalars(select(DeliveryRow.sha256)))
