@@ -21,7 +21,7 @@ _REJECTED = text("""
     LEFT JOIN reviews ON reviews.delivery_id = deliveries.id
     WHERE deliveries.run_id = ANY(CAST(:run_ids AS bigint[]))
       AND (CAST(:step AS bigint) IS NULL OR deliveries.step = :step)
-      AND deliveries.status = 'rejected'
+      AND deliveries.status IN ('rejected', 'refused')
     ORDER BY deliveries.id
 """)
 
@@ -61,6 +61,6 @@ def _rejected(row: Any) -> RejectedDelivery:
 
 def _output(report: Mapping[str, Any]) -> str:
     """The end of what each red check has printed, after its command."""
-    red = [each for each in report.get("checks", ()) if each.get("exit_code") != 0]
+    red = [each for each in report.get("checks", ()) if not each.get("ok")]
     shown = "\n".join(f"$ {each.get('command', '')}\n{each.get('output', '')}" for each in red)
     return shown[-_MOST_OUTPUT:]

@@ -13,12 +13,14 @@ from shared.store.delivery_tables import ReviewRow
 
 _DELIVERY = text("""
     SELECT deliveries.id, deliveries.sha256, deliveries.base, deliveries.tree, deliveries.runner,
-        deliveries.deliverables, checked.onto, checked.tree AS merged, checked.report
+        deliveries.deliverables, checked.onto, checked.tree AS merged,
+        coalesce(before.report, checked.report) AS report
     FROM deliveries
     LEFT JOIN LATERAL (
-        SELECT onto, tree, report FROM check_runs
+        SELECT onto, tree, report, same_as FROM check_runs
         WHERE delivery_id = deliveries.id AND tree IS NOT NULL ORDER BY turn DESC LIMIT 1
     ) AS checked ON TRUE
+    LEFT JOIN check_runs AS before ON before.id = checked.same_as
     WHERE deliveries.run_id = :run_id AND deliveries.step = :step
       AND deliveries.revision = :revision AND deliveries.pass_no = :pass_no
 """)

@@ -13,12 +13,13 @@ from shared.contracts.complaints import describe
 from shared.contracts.project import DevTask, ReviewResult
 from shared.domain.errors import Rejected
 from workers.agents.task_text import as_json
-from workers.llm.prompt_text import PromptText, join, own, set_apart
+from workers.llm.prompt_text import NOTHING, PromptText, join, own, set_apart
 from workers.llm.schema_forms import strict, without_nulls
 
 MOST_PATCH: Final = 40_000
 """Bytes of a patch that a reviewer reads with its task; all of it is in the workspace."""
 
+_REST: Final = "This is the beginning of the change only; `git diff {base}` shows all of it."
 _MOST_OUTPUT: Final = 6_000
 _MOST_SAID: Final = 6_000
 
@@ -47,11 +48,12 @@ class ReviewOrder:
 
     `patch` leads from what was accepted before to the judged tree; `cut` says that it is only its
     beginning. `checks` are the results of the checks on that tree, `deliverables` what the author
-    says.
+    says. `base` is the commit or tree from which the patch leads.
     """
 
     task: DevTask
     patch: str
+    base: str
     cut: bool = False
     checks: Sequence[Mapping[str, Any]] = ()
     deliverables: Mapping[str, Any] | None = None
@@ -69,11 +71,8 @@ def review_text(order: ReviewOrder) -> str:
         _checks(order.checks),
         own("The change:"),
         set_apart("change", order.patch),
-        own("This is the beginning of the change only; read the rest in the files.")
-        if order.cut
-        else own(""),
     )
-    return join(*parts).text
+    return join(*parts, own(_REST.format(base=order.base)) if order.cut else NOTHING).text
 
 
 def read_review(answer: Mapping[str, Any] | None) -> ReviewResult:
@@ -106,7 +105,7 @@ def _checks(checks: Sequence[Mapping[str, Any]]) -> PromptText:
         return own("No check ran on this tree.")
     lines = []
     for each in checks:
-        lines.append(f"$ {each.get('command', '')}\nexit code {each.get('exit_code')}")
+        lines.append(f"$ {each.get('command', '')}\n{each.get('told', '')}")
         lines.append(str(each.get("output", ""))[-_MOST_OUTPUT // len(checks) :])
     return join(own("The checks that ran on this tree:"), set_apart("checks", "\n".join(lines)))
 

@@ -52,6 +52,9 @@ REVIEW_SECONDS: Final = 1800.0
 MOST_TRIES: Final = 2
 """How many reviewers are asked, or how often one is, before a person has to review."""
 
+_REVIEWS: Final = 10**12
+"""No step has so many passes or judgements: what its reviews leave on a host is beyond them."""
+
 _LOOK_SECONDS: Final = 30.0
 
 
@@ -191,8 +194,11 @@ class Reviewer:
         )
         patch = workspaces.patch(delivery.base, delivery.tree, limit=MOST_PATCH)
         told = review.masker.text(patch.text.decode(errors="replace"))
-        order = ReviewOrder(task, told, patch.cut, delivery.checks, delivery.deliverables)
-        return review_text(order)
+        return review_text(
+            ReviewOrder(
+                task, told, delivery.base, patch.cut, delivery.checks, delivery.deliverables
+            )
+        )
 
     def _fact(self, hold: Hold, review: _Review, given: StoredReview) -> DeliveryReviewed:
         job, said = hold.job, given.result
@@ -208,9 +214,9 @@ class Reviewer:
 
     def _record(self, hold: Hold, review: _Review, log: HeldLog) -> PassRecord:
         job, brief = hold.job, review.brief
-        place = f"{brief.token}-{brief.step.ordinal}-{job.revision}-{job.pass_no}"
+        place = f"{brief.token}-{brief.step.ordinal}-{job.revision}-{_REVIEWS + job.pass_no}"
         return PassRecord(
-            name=f"{brief.token[:2]}/{place}-review",
+            name=f"{brief.token[:2]}/{place}",
             fence=job.id * FENCES_A_JOB + job.fence,
             resumed=job.resumed,
             since=job.age,
