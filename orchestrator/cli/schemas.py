@@ -7,12 +7,14 @@ from pydantic import TypeAdapter
 from orchestrator.access.tokens import Token
 from orchestrator.acts.backlogs import BuiltPlan
 from orchestrator.acts.config import SettingLine
+from orchestrator.acts.deliveries import Accepted
 from orchestrator.acts.fixes import NamedFix
 from orchestrator.acts.hosts import Enrolment, HostCheck, NamedHost
 from orchestrator.acts.interventions import Answered
 from orchestrator.acts.patch_store import StoreVerification
 from orchestrator.acts.projects import StartedProject
 from orchestrator.acts.repositories import NamedRepository, RepositoryCheck
+from orchestrator.acts.sessions import CheckpointPlan, OpenedSession
 from orchestrator.acts.tasks import Submitted
 from orchestrator.acts.tokens import IssuedToken, NamedToken
 from orchestrator.cli.answers import (
@@ -39,12 +41,20 @@ from orchestrator.views.agent_figures import AgentRun
 from orchestrator.views.agent_metrics import AgentMetrics
 from orchestrator.views.at_work import AtWork, LiveChange
 from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
+from orchestrator.views.deliveries import DeliveryLine, DeliveryList, DeliveryView
 from orchestrator.views.fixes import FixLine, FixList, FixView
 from orchestrator.views.interventions import InterventionList, InterventionView
 from orchestrator.views.plans import BundleView, PlanView
 from orchestrator.views.projects import ProjectLine, ProjectList, ProjectView
 from orchestrator.views.report import Report
 from orchestrator.views.repositories import RepositoryView
+from orchestrator.views.sessions import (
+    CheckpointLine,
+    SessionLine,
+    SessionList,
+    SessionView,
+    WorktreeLine,
+)
 from orchestrator.views.spending import CallLine, CallList
 from orchestrator.views.standing_steps import RunPass
 from orchestrator.views.steps import StepView
@@ -112,6 +122,17 @@ DETAILS: dict[str, Any] = {
     "intervention.approve": lambda: _view(Answered),
     "intervention.deny": lambda: _view(Answered),
     "intervention.key": lambda: _view(PublicKey),
+    "session.open": lambda: _view(OpenedSession),
+    "session.list": lambda: _view(SessionList),
+    "session.status": lambda: _view(SessionView),
+    "session.close": lambda: _view(SessionView),
+    "delivery.list": lambda: _view(DeliveryList),
+    "delivery.show": lambda: _view(DeliveryView),
+    "accept.run": lambda: _view(Accepted),
+    "checkpoint.run": lambda: _view(CheckpointPlan),
+    "checkpoint.list": lambda: _views("checkpoints", CheckpointLine),
+    "checkpoint.show": lambda: _view(CheckpointLine),
+    "worktree.list": lambda: _views("worktrees", WorktreeLine),
     "fix.list": lambda: _view(FixList),
     "fix.show": lambda: _view(FixView),
     "fix.retire": lambda: _view(NamedFix),
@@ -169,6 +190,10 @@ DETAILS: dict[str, Any] = {
     "plan.line": lambda: _view(CallLine),
     "attempt.line": lambda: _view(AttemptLine),
     "intervention.line": lambda: _view(InterventionView),
+    "session.line": lambda: _view(SessionLine),
+    "delivery.line": lambda: _view(DeliveryLine),
+    "checkpoint.line": lambda: _view(CheckpointLine),
+    "worktree.line": lambda: _view(WorktreeLine),
     "fix.line": lambda: _view(FixLine),
     "project.line": lambda: _view(ProjectLine),
     "host.line": lambda: _view(Host),

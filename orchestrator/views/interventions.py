@@ -36,6 +36,7 @@ _APPROVALS = frozenset({InterventionKind.APPROVAL, InterventionKind.PLAN_APPROVA
 _ESCALATED = frozenset(
     {InterventionKind.ESCALATION, InterventionKind.REVISION, InterventionKind.HELD_BUNDLE}
 )
+_OF_SESSIONS = frozenset({InterventionKind.DELIVERY, InterventionKind.CHECKPOINT})
 _ANSWERED_ONCE = frozenset({InterventionKind.QUESTION, InterventionKind.FORGOTTEN})
 _ALL = (
     select(InterventionRow.__table__, RunRow.target)
@@ -253,6 +254,8 @@ def next_steps(
         return ways_on(unpaid, ref)
     if kind == InterventionKind.QUESTION:
         return asked.next_steps(number, ref, options, any_text=any_text)
+    if kind in _OF_SESSIONS and ref.target is not None:
+        return (*(() if given is None else (given,)), *_of_session(kind, ref))
     usual = _of_step(kind, ref) if ref.step is not None else _of_task(kind, ref)
     proposed = () if given is None or given in usual else (given,)
     return (*proposed, *usual)
@@ -303,6 +306,20 @@ def _of_step(kind: str, ref: Ref) -> tuple[Advice, ...]:
         case InterventionKind.SPENDING:
             return (by_hand, look, abandon, _cancel(ref))
     return (_resume(ref), by_hand, abandon, _cancel(ref))
+
+
+def _of_session(kind: str, ref: Ref) -> tuple[Advice, ...]:
+    if kind == InterventionKind.CHECKPOINT:
+        again = NextStep.of("checkpoint run", ref, apply=True)
+        return (again, NextStep.of("session status", ref), _cancel(ref))
+    note = Blank("WHY, AND WHAT TO DO INSTEAD", text=True)
+    return (
+        NextStep.of("delivery show", ref),
+        NextStep.of("accept run", ref, apply=True),
+        NextStep.of("accept run", ref, reject=True, note=note, apply=True),
+        NextStep.of("step abandon", ref),
+        _cancel(ref),
+    )
 
 
 def _of_unknown(number: int, ref: Ref) -> tuple[Advice, ...]:

@@ -11,6 +11,7 @@ from sqlalchemy import text
 from orchestrator.access.roles import ON_THE_MACHINE, VERBS
 from tests.integration.cli.calling import Cli
 from tests.integration.cli.test_every_answer import written
+from tests.services.sessions import make_session
 
 MARK = "EVIL"
 HOSTILE = (
@@ -50,6 +51,22 @@ REPOSITORY = text("""
     INSERT INTO repositories (name, host, path, branch, setup, setup_timeout)
     VALUES ('app', 'localhost', :mark, :mark, :mark, 60)
 """)
+SESSION = "T3"
+IN_SESSION = (
+    "UPDATE tasks SET prompt = :mark WHERE id = CAST(:task AS bigint)",
+    """UPDATE deliveries SET reason = :mark, runner = :mark, uri = :mark,
+       deliverables = jsonb_build_object('summary', jsonb_build_array(CAST(:mark AS text)),
+           'risks', jsonb_build_array(CAST(:mark AS text)))""",
+    """UPDATE check_runs SET report = jsonb_build_object('checks', jsonb_build_array(
+       jsonb_build_object('command', CAST(:mark AS text), 'exit_code', 1)))""",
+    "UPDATE checkpoints SET remote = :mark, ref = :mark",
+    "UPDATE worktrees SET path = :mark, host = :mark",
+    """INSERT INTO reviews (delivery_id, reviewer, result) SELECT id, :mark, jsonb_build_object(
+       'approved', false, 'summary', CAST(:mark AS text),
+       'comments', jsonb_build_array(CAST(:mark AS text))) FROM deliveries""",
+)
+"""What puts the mark into the rows of a session, where texts of others come to."""
+
 _TEXTS = text("""
     SELECT table_name, column_name, data_type FROM information_schema.columns
     WHERE table_schema = 'public' AND data_type IN ('text', 'character varying', 'jsonb')
@@ -92,6 +109,11 @@ def showing(ref: str, done: str, signed: str) -> dict[str, tuple[str, ...]]:
         "intervention.show": ("I1",),
         "fix.show": ("F1",),
         "repo.show": ("app",),
+        **dict.fromkeys(("session.list", "delivery.list"), ()),
+        **{f"{each}.list": (SESSION,) for each in ("checkpoint", "worktree")},
+        "session.status": (SESSION,),
+        "checkpoint.show": (SESSION,),
+        "delivery.show": ("D1",),
         "guard.check": (f"echo {HOSTILE}",),
         "secret.check": (HOSTILE,),
     }
@@ -121,6 +143,9 @@ def poisoned(working: Cli, tmp_path: Path) -> tuple[Cli, tuple[str, str, str]]:
     working.json("token", "create", MARK, "--role", "viewer")
     with working.database.begin() as connection:
         connection.execute(REPOSITORY, {"mark": MARK})
+        assert f"T{make_session(connection)}" == SESSION
+        for statement in IN_SESSION:
+            connection.execute(text(statement), {"mark": MARK, "task": SESSION[1:]})
     poison(working)
     signed = str(tmp_path / "signed.json")
     working.json("attestation", "create", done, "--output", signed)
