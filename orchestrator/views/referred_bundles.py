@@ -6,5 +6,8 @@ from shared.store.delivery_tables import DeliveryRow
 
 
 def referred_bundles(connection: Connection) -> frozenset[str]:
-    """The SHA-256 of the bundle of each delivery, whatever became of it."""
-    return frozenset(connection.scalars(select(DeliveryRow.sha256)))
+    """The SHA-256 of the bundle of each delivery, whatever became of it.
+
+    What the gates refused was never stored, and has no place.
+    """
+    return frozenset(connection.scalars(select(DeliveryRow.sha256).where(DeliveryRow.uri != "")))

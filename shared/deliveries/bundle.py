@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from shared.domain.delivery import is_issue_id
 from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep
 
@@ -41,7 +42,6 @@ _BLOCK: Final = 512
 _END: Final = bytes(2 * _BLOCK)
 
 _SHA: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_ISSUE: Final = re.compile(r"L-[0-9]{6,}")
 _GIT: Final = b"diff --git "
 _LONGEST_ID: Final = 500
 
@@ -249,7 +249,7 @@ def _check_meta(meta: Meta) -> None:
         value = getattr(meta, field.name)
         if field.type is str and not _is_id(value):
             raise _refusal(f"{field.name} {value!r:.60} is not a valid id")
-    if not _ISSUE.fullmatch(meta.issue_id):
+    if not is_issue_id(meta.issue_id):
         raise _refusal(f"issue_id {meta.issue_id!r:.60} is not valid: write it as L-000123")
     for name in ("base_sha", "result_tree"):
         if not _SHA.fullmatch(getattr(meta, name)):

@@ -36,10 +36,12 @@ def grow_old(root: Path, sha256: str) -> None:
 
 
 def deliver(cli: Cli, sha256: str) -> None:
-    """Let the row of a delivery refer to a bundle."""
+    """Let the row of a delivery refer to a bundle; another one was refused, and has none."""
     with cli.database.begin() as connection:
-        make_session(connection, deliveries=1)
-        connection.execute(text("UPDATE deliveries SET sha256 = :sha256"), {"sha256": sha256})
+        make_session(connection, deliveries=2)
+        change = text("UPDATE deliveries SET sha256 = :sha256 WHERE step = 1")
+        connection.execute(change, {"sha256": sha256})
+        connection.execute(text("UPDATE deliveries SET uri = '' WHERE step = 2"))
 
 
 def test_a_bundle_is_put_and_had(cli: Cli, root: Path, tmp_path: Path) -> None:
