@@ -159,3 +159,9 @@ def test_no_password_is_written_down(services: Services) -> None:
 def test_no_image_comes_from_a_named_registry(services: Services) -> None:
     for name, service in services.items():
         assert "/" not in service["image"], name
+
+
+def test_who_stores_deliveries_and_who_looks_at_them_share_a_store(services: Services) -> None:
+    for name in ("executor", "cli"):
+        assert environment(services[name])["REPLAN_DELIVERY_STORE"] == "/deliveries"
+        assert "deliveries:/deliveries" in mounts(services[name])
