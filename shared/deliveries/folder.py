@@ -38,9 +38,7 @@ class Folder:
         """See `Backend`."""
         path = self._path(sha256)
         with self._explained("written"):
-            _make_folder(self._root, 0o700)
-            for folder in (self._writing, self._bundles, path.parent):
-                _make_folder(folder, 0o777)
+            self._prepare(path)
             is_new = not self._renew(path) and self._write(path, data)
             _sync(path.parent)
             return None if is_new else self._bytes(path)
@@ -83,6 +81,17 @@ class Folder:
 
     def _path(self, sha256: str) -> Path:
         return self._root / key(sha256)
+
+    def _prepare(self, path: Path) -> None:
+        """Make the folders; those of the bundles at once, because making one durable takes long."""
+        _make_folder(self._root, 0o700)
+        _make_folder(self._writing, 0o777)
+        if not self._bundles.is_dir():
+            _make_folder(self._bundles, 0o777)
+            for number in range(256):
+                (self._bundles / f"{number:02x}").mkdir(exist_ok=True)
+            _sync(self._bundles)
+        _make_folder(path.parent, 0o777)
 
     def _renew(self, path: Path) -> bool:
         """Let a file count as new; False if it is not there."""

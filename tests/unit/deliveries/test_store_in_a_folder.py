@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -169,22 +170,27 @@ def test_a_writer_that_is_killed_leaves_no_half_bundle(store: PatchStore, root: 
     assert list((root / "writing").iterdir()) == []
 
 
-@pytest.mark.parametrize("call", ["write", "fsync", "link", "mkdir"])
+@pytest.mark.parametrize("call", ["write", "fsync", "link"])
 def test_a_full_disk_is_said_and_nothing_is_lost(
     store: PatchStore, root: Path, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = pack(numbered(1))
     store.put(kept)
+    open_file = Path.open
 
-    def full(*_: object, **__: object) -> None:
+    def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def open_full(self: Path, mode: str) -> IO[bytes]:
+        file: IO[bytes] = open_file(self, mode)
+        if mode == "xb":  # the file is there, and its disk has no room for a byte
+            file.close()
+            file = open_file(Path("/dev/full"), "wb")
+        return file
 
     with monkeypatch.context() as patched:
         if call == "write":
-            patched.setattr("shared.deliveries.folder.os.fsync", full)
-            patched.setattr("shared.deliveries.folder.Path.open", full)
-        elif call == "mkdir":
-            patched.setattr("shared.deliveries.folder.Path.mkdir", full)
+            patched.setattr("shared.deliveries.folder.Path.open", open_full)
         else:
             patched.setattr(f"shared.deliveries.folder.os.{call}", full)
         with pytest.raises(Misconfigured, match="no room") as caught:
@@ -195,6 +201,25 @@ def test_a_full_disk_is_said_and_nothing_is_lost(
     assert store.get(digest(kept)) == kept
     assert list((root / "writing").iterdir()) == []
     store.put(BYTES)
+
+
+def test_a_store_that_could_not_be_begun_is_begun_later(
+    store: PatchStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when its disk is full, or somebody is killed, half-way through its folders."""
+    make = Path.mkdir
+
+    def full(self: Path, mode: int = 0o777, *, exist_ok: bool = False) -> None:
+        if self.name == SHA256[:2]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        make(self, mode, exist_ok=exist_ok)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("shared.deliveries.folder.Path.mkdir", full)
+        with pytest.raises(Misconfigured, match="no room"):
+            store.put(BYTES)
+    store.put(BYTES)
+    assert store.get(SHA256) == BYTES
 
 
 def test_a_folder_that_cannot_be_one_is_said(tmp_path: Path) -> None:
@@ -273,3 +298,25 @@ def test_an_address_that_is_not_valid_is_refused(place: str) -> None:
     with pytest.raises(Misconfigured) as caught:
         PatchStore.open(place)
     assert caught.value.stage == "config"
+
+
+def test_the_cost_of_a_list_is_linear(
+    store: PatchStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each folder is read once, and each bundle looked at once, however many there are."""
+    store.put(BYTES)
+    names = [digest(b"%d" % number) for number in range(1000)]
+    for name in names:
+        file_of(root, name).write_bytes(b"")
+        grow_old(root, name)
+    read: list[object] = []
+    scan = os.scandir
+
+    def counted(folder: "os.DirEntry[str]") -> object:
+        read.append(folder)
+        return scan(folder)
+
+    monkeypatch.setattr("shared.deliveries.folder.os.scandir", counted)
+    report = store.gc(GcPolicy({SHA256}, AGE, apply=True))
+    assert [entry.sha256 for entry in report.removed] == sorted(names)
+    assert len(read) == 1 + 256 + 1
