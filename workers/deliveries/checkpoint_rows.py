@@ -17,6 +17,7 @@ from shared.domain.target import Repository
 from shared.store import hosts, jobs, targets
 from shared.wire import from_json, to_json
 from workers.deliveries.remote import STAGE
+from workers.deliveries.request_text import AcceptedDelivery, RequestText, request_text
 from workers.deliveries.worktrees import IdleWorktree
 
 UNDER_WAY: Final = "under_way"
@@ -69,6 +70,19 @@ _IDLE = text("""
                 AND jobs.state IN ('open', 'cancelled') AND jobs.lease_until > clock_timestamp()
         )
     ORDER BY run_steps.step, deliveries.id DESC
+""")
+
+_GOAL = text("SELECT prompt FROM tasks WHERE id = :task_id")
+
+_ACCEPTED = text("""
+    SELECT DISTINCT ON (run_steps.accepted_as) run_steps.accepted_as AS number, run_steps.title,
+        deliveries.issue_id, deliveries.runner, deliveries.sha256, deliveries.stats,
+        reviews.reviewer
+    FROM run_steps JOIN deliveries USING (run_id, step)
+    LEFT JOIN reviews ON reviews.delivery_id = deliveries.id
+    WHERE run_id = :run_id AND run_steps.accepted_as BETWEEN 1 AND :accepted
+        AND deliveries.status IN ('accepted', 'checkpointed')
+    ORDER BY run_steps.accepted_as, deliveries.id DESC
 """)
 
 
@@ -195,6 +209,31 @@ def idle_worktrees(
     """The worktrees of the steps whose deliveries were accepted; nobody works on those steps."""
     found = connection.execute(_IDLE, {"run_id": session.run_id})
     return [IdleWorktree(name_of(session.token, row.step), row.tree) for row in found]
+
+
+def text_of_request(
+    connection: Connection, session: Session, begun: BegunCheckpoint
+) -> RequestText:
+    """The title and the text of the request to merge what a checkpoint has published."""
+    goal = connection.execute(_GOAL, {"task_id": session.task_id}).scalar_one()
+    place = {"run_id": session.run_id, "accepted": begun.accepted}
+    accepted = [_accepted(row) for row in connection.execute(_ACCEPTED, place)]
+    head = begun.head_remote or begun.head
+    return request_text(session.ref, goal, accepted, head, begun.report.tree or "")
+
+
+def _accepted(row: Any) -> AcceptedDelivery:
+    return AcceptedDelivery(
+        number=row.number,
+        issue=row.issue_id,
+        title=row.title,
+        runner=row.runner,
+        sha256=row.sha256,
+        files=row.stats.get("files", 0),
+        added=row.stats.get("added", 0),
+        deleted=row.stats.get("deleted", 0),
+        reviewer=row.reviewer,
+    )
 
 
 def _run(connection: Connection, job: Job) -> Any:

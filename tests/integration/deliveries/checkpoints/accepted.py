@@ -25,9 +25,11 @@ from shared.secrets.masking import Masker
 from shared.store import jobs, repositories
 from shared.store.database import Database
 from shared.store.jobs import NewJob
+from tests.fakes.forge import TOKEN
 from tests.integration.workspaces.sources import ALONE, Source, run_git
 from tests.journeys.plans import plan, step
 from workers.agents.workspaces.workspaces import Workspaces
+from workers.deliveries.merge_requests import MergeRequests
 from workers.process.leases import Hold
 from workers.roles.checkpointer import Checkpointer, CheckpointParts
 from workers.shells.ports import Call, PassRecord, Shell
@@ -210,6 +212,15 @@ class Accepted:
     def masks(self, secret: str) -> None:
         """Have a secret hidden in what others say."""
         self.parts = replace(self.parts, mask=lambda said: said.replace(secret, "***"))
+
+    def asks_forge(self) -> None:
+        """Have requests to merge opened; a word of the goal is a secret."""
+        requests = MergeRequests(
+            self.database,
+            {"FORGE_TOKEN": TOKEN}.__getitem__,
+            lambda said: said.replace("it", "***"),
+        )
+        self.parts = replace(self.parts, request=requests.have_open)
 
     def type(self, *commands: ShellCommand, folder: Path | None = None) -> None:
         """Type commands into a shell there."""

@@ -11,7 +11,9 @@ from orchestrator.words.checkpoints import recipes
 from shared.domain.checkpoint import CheckpointReport
 from shared.domain.delivery import CheckpointEnding
 from shared.domain.errors import Transient, Unavailable
+from shared.domain.target import ForgeKind
 from shared.wire import from_json
+from tests.fakes.forge import PROJECT, TOKEN, ScriptedForge
 from tests.integration.deliveries.checkpoints.accepted import Accepted
 from tests.integration.workspaces.sources import run_git
 
@@ -242,3 +244,32 @@ def test_secrets_in_what_a_remote_says_are_hidden(accepted: Accepted) -> None:
     fact = accepted.checkpoint()
     assert "hunter2" not in fact.reason + str(accepted.row())
     assert "***" in fact.reason
+
+
+def test_a_request_to_merge_is_opened_once_it_is_verified(accepted: Accepted) -> None:
+    """Its text names what was accepted; without the forge, all else is done, and it waits."""
+    with ScriptedForge.serving(ForgeKind.GITEA) as forge:
+        accepted.use(forge=forge.entry())
+        accepted.asks_forge()
+        forge.fail("POST", 503)
+        with pytest.raises(Unavailable):
+            accepted.checkpoint()
+        assert (accepted.row().stage, accepted.row().head_remote) == ("request", accepted.head)
+        assert accepted.synced() == {"main": "made"}
+
+        assert accepted.checkpoint().ending is CheckpointEnding.COMPLETE
+        assert accepted.row().report["request"]["opened"] is True
+        accepted.accept(readme="better\n")
+        accepted.checkpoint(2)
+
+    (made,) = forge.open
+    assert accepted.row(2).report["request"] == {
+        "url": f"https://forge.example/{PROJECT}/1",
+        "number": 1,
+        "opened": False,
+    }
+    assert (made.source, made.title) == (accepted.branch, f"T{accepted.task}@app: Fix ***")
+    assert "`L-001001`" in made.text
+    assert accepted.head in made.text
+    assert accepted.tree(accepted.head) in made.text
+    assert TOKEN not in str(accepted.row(2))

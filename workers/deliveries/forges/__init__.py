@@ -1,0 +1,1 @@
+"""Requests to merge on forges, through their HTTP interfaces."""
