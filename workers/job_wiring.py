@@ -17,6 +17,7 @@ from shared.store.database import Database
 from workers.agents.runners.port import GatewayAccess
 from workers.agents.spending import LedgerSpending
 from workers.attempt_token import attempt_token
+from workers.deliveries.merge_requests import MergeRequests
 from workers.deliveries.publisher import Publisher
 from workers.evidence.causes import Failure
 from workers.evidence.observation import Observation
@@ -101,6 +102,7 @@ def performers(
         connections,
         CheckpointParts(
             lambda envelope: keys.verify(envelope).tree,
+            request=MergeRequests(database, secrecy.reveal, secrecy.text).have_open,
             workspaces=server.workspaces,
             limits=server.workspace_limits,
             mask=secrecy.text,
