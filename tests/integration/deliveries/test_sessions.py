@@ -1,5 +1,6 @@
 """Sessions, from the plan to the remote, over a repository on this machine."""
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,11 +12,14 @@ from orchestrator import waiting_jobs
 from orchestrator.acts.submission import Submission, submit
 from orchestrator.coordinator import Coordinator
 from orchestrator.store import SqlLedger
+from shared.domain.agent import AgentWork, RunnerChoice
 from shared.domain.config import Policy
-from shared.domain.plan import Step
+from shared.domain.delivery_facts import DeliveryAllowed, DeliveryRejected
+from shared.domain.facts import Fact
+from shared.domain.plan import Step, Subtask, SubtaskKind
 from shared.domain.target import Repository
 from shared.settings import load_settings
-from shared.store import repositories
+from shared.store import inbox, repositories
 from shared.store.database import Database
 from tests.integration.workspaces.sources import Source, run_git
 from tests.journeys.plans import plan, step
@@ -57,6 +61,17 @@ class Sessions:
     def phases(self) -> list[object]:
         """The phases of the steps, in order, with what they wait for or why they are there."""
         return [row[0] for row in self.rows("SELECT phase FROM run_steps ORDER BY step")]
+
+    def answer(self, *, accepted: bool) -> None:
+        """Have a person accept or reject the delivery that waits for one."""
+        [(delivery,)] = self.rows(
+            "SELECT acceptance #>> '{published,delivery}' FROM run_steps WHERE step = 1"
+        )
+        fact: Fact = DeliveryAllowed(1, 0, 1, str(delivery), 1, "somebody")
+        if not accepted:
+            fact = DeliveryRejected(1, 0, 1, str(delivery), 1, "somebody", "not this")
+        with self.database.begin() as connection:
+            inbox.send(connection, [(1, 1, fact)])
 
     def problems(self) -> list[tuple[object, ...]]:
         """What waits for a person."""
@@ -115,3 +130,90 @@ def test_two_steps_side_by_side_end_on_the_remote(sessions: Sessions) -> None:
     assert sessions.published(branch, "one") == "1"
     assert sessions.published(branch, "two") == "2"
     assert sessions.rows("SELECT status FROM deliveries") == [("checkpointed",)] * 2
+
+
+def by_agent(script: str, *, ordinal: int = 1, check: str = "true") -> Step:
+    """A step of one agent: a script that gets its task as the file $1."""
+    command = f"sh -c {shlex.quote(script)} agent {{task_file}}"
+    work = AgentWork(runners=(RunnerChoice("command", 1, command=command),))
+    goal = Subtask(
+        1, "goal", "goal", f"Do part {ordinal}", check=check, kind=SubtaskKind.AGENT, agent=work
+    )
+    return replace(step([], ordinal=ordinal), subtasks=(goal,))
+
+
+def test_what_breaks_together_goes_back_to_its_author(sessions: Sessions) -> None:
+    """Each passes alone; the second is refused on the merged tree, corrected, and accepted."""
+    with sessions.database.begin() as connection:
+        known = repositories.get(connection, "app")
+        together = "test ! -e one || test ! -e two || test -e both"
+        repositories.save(connection, replace(known, checks=(together,)), replace=True)
+    second = 'echo 2 > two\nif grep -q "is red on the merged tree" "$1"; then echo 3 > both; fi'
+    sessions.submit(
+        by_agent("echo 1 > one", check="test -e one"),
+        by_agent(second, ordinal=2, check="test -e two"),
+    )
+    sessions.carry_on()
+    assert sessions.phases() == ["done", "done"], sessions.problems()
+    assert sessions.published("session/T1", "both") == "3"
+    rejected = sessions.rows("SELECT step, rejection FROM deliveries WHERE status = 'rejected'")
+    assert rejected == [(2, "check")]
+    assert sessions.rows("SELECT count(*) FROM deliveries WHERE status = 'checkpointed'") == [(2,)]
+
+
+def test_a_conflict_is_merged_by_its_author(sessions: Sessions) -> None:
+    """It begins on the head, with its work and the marks of the conflict in the file."""
+    second = 'if grep -q "<<<<<<<" readme; then echo both > readme; else echo two > readme; fi'
+    sessions.submit(by_agent("echo one > readme"), by_agent(second, ordinal=2))
+    sessions.carry_on()
+    assert sessions.phases() == ["done", "done"], sessions.problems()
+    assert sessions.published("session/T1", "readme") == "both"
+    assert sessions.rows("SELECT rejection FROM deliveries WHERE status = 'rejected'") == [
+        ("conflict",)
+    ]
+
+
+def test_an_agent_that_changes_nothing_delivers_nothing(sessions: Sessions) -> None:
+    """After as many refusals as are allowed, its planner is asked: here a person."""
+    sessions.submit(by_agent("true"))
+    sessions.carry_on()
+    assert sessions.phases() == ["waiting"]
+    assert sessions.rows("SELECT status, rejection FROM deliveries") == [("refused", "gate")] * 3
+    assert [kind for kind, *_ in sessions.problems()] == ["escalation"]
+
+
+@pytest.mark.parametrize(
+    ("program", "named"),
+    [
+        (
+            "mkdir -p .github/workflows; echo 'on: push' > .github/workflows/ci.yml",
+            ".github/workflows/ci.yml",
+        ),
+        ("rm tests/test_it.py", "tests/test_it.py"),
+    ],
+    ids=["ci", "test"],
+)
+@pytest.mark.parametrize("accepted", [True, False], ids=["accepted", "rejected"])
+def test_what_nobody_should_change_unseen_waits_for_a_person(
+    sessions: Sessions, program: str, named: str, *, accepted: bool
+) -> None:
+    """Its delivery is checked first; who looks at it sees why."""
+    test = "def test_it():\n    assert 1\n"
+    sessions.source.commit(**{"tools/agent.sh": program, "tests/test_it.py": test})
+    work = AgentWork(runners=(RunnerChoice("command", 1, command="sh tools/agent.sh"),))
+    goal = replace(by_agent("true").subtasks[0], agent=work)
+    sessions.submit(replace(by_agent("true"), subtasks=(goal,)))
+    sessions.carry_on()
+    assert sessions.phases() == ["waiting"]
+    [(kind, _, reason)] = sessions.problems()
+    assert kind == "delivery", reason
+    assert named in str(reason)
+    assert sessions.rows("SELECT ok FROM check_runs") == [(True,)]
+    sessions.answer(accepted=accepted)
+    sessions.carry_on()
+    if accepted:
+        assert sessions.phases() == ["done"]
+    else:
+        assert sessions.rows("SELECT status, reason, settled_by FROM deliveries LIMIT 1") == [
+            ("rejected", "not this", "somebody")
+        ]
