@@ -39,7 +39,7 @@ _WORDS: Final[Mapping[GateRule, Callable[[Finding], str]]] = {
     GateRule.FORBIDDEN: lambda f: f"the repository forbids to change {f.path} ({f.detail})",
     GateRule.REVERTED: lambda f: f"{f.path} is what it was in {f.detail[:12]}: newer work is lost",
     GateRule.STEERING: lambda f: f"{f.path} steers agents, CI or git",
-    GateRule.CHECKS: lambda f: f"{f.path} decides what the checks do ({f.detail})",
+    GateRule.CHECKS: lambda f: f"{f.path} decides what the checks do{_of(f.detail)}",
     GateRule.TEST_DELETED: lambda f: f"{f.path}, a test file, is gone",
     GateRule.TEST_WEAKENED: lambda f: f"{f.path} tests less: {_WEAKER[f.detail](f)}",
     GateRule.TRUST: lambda f: f"{f.path} changes what the repository has a rule for ({f.detail})",
@@ -76,6 +76,10 @@ def explain_refusal(findings: Iterable[Finding]) -> str:
 def explain_person(findings: Iterable[Finding]) -> str:
     """What a person who is to allow a delivery should look at; empty if none is needed."""
     return say_findings(each for each in findings if each.effect is Effect.PERSON)
+
+
+def _of(detail: str) -> str:
+    return f" ({detail})" if detail else ""
 
 
 def _count(number: int | None, noun: str) -> str:

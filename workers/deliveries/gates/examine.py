@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from shared.domain.findings import Effect, Finding
+from workers.deliveries.gates.checks import find_changed_checks
 from workers.deliveries.gates.links import find_links_out, find_submodules
 from workers.deliveries.gates.names import find_bad_names, find_same_names
 from workers.deliveries.gates.paths import (
@@ -43,6 +44,7 @@ _GATES: Final[tuple[Callable[[GateInput], Iterator[Finding]], ...]] = (
     find_secrets,
     find_invalid_deliverables,
     find_steering,
+    find_changed_checks,
     find_weakened_tests,
     find_unread,
     find_trust,

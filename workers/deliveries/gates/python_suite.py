@@ -27,9 +27,12 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 def read_python(text: str) -> Suite | None:
     """See `Read`."""
     try:
-        tree = ast.parse(text)
+        return _suite(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def _suite(tree: ast.Module) -> Suite:
     cases: dict[str, Case] = {}
     times: Counter[str] = Counter()
     for place, function in _tests(tree, ""):

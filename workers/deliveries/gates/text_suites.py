@@ -10,105 +10,114 @@ from typing import Final
 from workers.deliveries.gates.python_suite import read_python
 from workers.deliveries.gates.suites import Case, Read, Suite
 
-_C_COMMENTS: Final = r"//[^\n]*|/\*.*?\*/"
-_HASH_COMMENTS: Final = r"(?m:(?:^|(?<=\s))\#[^\n]*)"
-_STRINGS: Final = r'"(?:\\.|[^"\\\n])*"' + r"|'(?:\\.|[^'\\\n])*'"
+_C_COMMENTS: Final = r"//[^\n]*+|/\*.*?(?:\*/|\Z)"
+_HASH_COMMENTS: Final = r"(?:(?m:^)|(?<=\s))\#[^\n]*+"
+_STRINGS: Final = r'"(?:\\.|[^"\\\n])*+"' + r"|'(?:\\.|[^'\\\n])*+'"
+_NAME: Final = r"\"(?:\\.|[^\"\\\n]){0,200}+\"|'(?:\\.|[^'\\\n]){0,200}+'|`[^`\n]{0,200}+`"
+_WINDOW: Final = 600
+"""Characters after the mark of a test in which its name stands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """How a language writes tests: patterns of a test's beginning, its `name`, and the rest."""
+    """How a language writes tests, as patterns.
+
+    `begins` is how a test begins, with its name in a group; or what marks one, if `name` finds the
+    name after it. Whoever makes a delivery writes the text: no pattern may try a place twice that
+    has no bound.
+    """
 
     comments: str
     begins: str
     asserts: str
     skips: str = r"(?!)"
     shuts_out: str = r"(?!)"
+    name: str | None = None
 
 
 _JAVASCRIPT: Final = Language(
     _C_COMMENTS,
-    r"\b(?:[fx]?it|[fx]?test|specify|scenario|[fx]?describe)(?:\.\w+)*(?:`[^`]*`|\([^()]*\))?"
-    r"\(\s*(?P<name>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`[^`]*`)"
-    r"|\bDeno\.test\(\s*(?P<other>\"[^\"\n]*\"|'[^'\n]*')",
-    r"\bexpect(?:\.\w+)*\s*[(<]|\bassert\w*(?:\.\w+)*\s*\(|\.should\b|\bt\.(?:is|deepEqual|true"
-    r"|false|throws|like|truthy|falsy)\(|\bcy\.\w+\(",
+    r"\b(?:[fx]?it|[fx]?test|specify|scenario|[fx]?describe|Deno\.test)(?:\.\w+){0,4}+"
+    r"(?:`[^`]{0,4000}`|\([^()]{0,4000}\))?\(\s{0,200}+(" + _NAME + ")",
+    r"\bexpect(?:\.\w+){0,4}+\s?[(<]|\bassert\w*+(?:\.\w+){0,4}+\s?\(|\.should\b"
+    r"|\bt\.(?:is|deepEqual|true|false|throws|like|truthy|falsy)\(|\bcy\.\w+\(",
     r"\b(?:it|test|describe|context)\.(?:skip|todo|fails|failing|fixme)\b"
     r"|\bx(?:it|test|describe)\b|\bthis\.skip\(",
     r"\b(?:it|test|describe|context)\.only\b|\bf(?:it|test|describe)\(",
 )
 _GO: Final = Language(
     _C_COMMENTS,
-    r"(?m:^)func\s+(?P<name>(?:Test|Fuzz|Example|Benchmark)\w*)\s*\(",
-    r"\b\w+\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(|\b(?:assert|require|is|qt|Expect|Ω)"
+    r"(?m:^)func[ \t]++((?:Test|Fuzz|Example|Benchmark)\w*+)[ \t]*+\(",
+    r"\b\w++\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(|\b(?:assert|require|is|qt|Expect|Ω)"
     r"(?:\.\w+)?\(|\bcmp\.Diff\(",
-    r"\b\w+\.(?:Skip|Skipf|SkipNow)\(|(?m:^)//go:build\s+ignore",
+    r"\b\w++\.(?:Skip|Skipf|SkipNow)\(|(?m:^)//go:build[ \t]++ignore",
     r"\bos\.Exit\(0\)",
 )
 _RUST: Final = Language(
     _C_COMMENTS,
-    r"#\[(?:\w+::)*test\b[^\]]*\](?:\s*#\[[^\]]*\])*\s*(?:pub\s+)?(?:async\s+)?fn\s+(?P<name>\w+)",
-    r"\b(?:debug_)?assert\w*!|\bpanic!|\bprop_assert\w*!|\bunreachable!|\.unwrap\w*\(|\.expect\w*\("
-    r"|should_panic",
+    r"#\[(?:\w++::){0,4}+test\b",
+    r"\b(?:debug_)?assert\w*+!|\bpanic!|\bprop_assert\w*+!|\bunreachable!|\.unwrap\w*+\("
+    r"|\.expect\w*+\(|should_panic",
     r"#\[ignore\b|#!?\[cfg\((?:any\(\)|FALSE)\)\]",
+    name=r"\bfn[ \t]++(\w++)",
 )
 _JVM: Final = Language(
     _C_COMMENTS,
-    r"@(?:Test|ParameterizedTest|RepeatedTest|Property|TestFactory)\b(?:\([^()]*\))?"
-    r"(?:\s*@\w+(?:\([^()]*\))?)*\s*(?:public\s+|private\s+|internal\s+|final\s+|suspend\s+)*"
-    r"(?:(?:static\s+)?[\w<>\[\]?,. ]+\s+|fun\s+)(?P<name>\w+|`[^`]+`)\s*\(",
-    r"\b(?:assert|verify|expect|should|fail)\w*\s*[({<]|\bassert\b|\.should\w*\b|\bandExpect\(",
-    r"@(?:Disabled|Ignore)\b|\bassum\w+\s*\(",
+    r"@(?:Test|ParameterizedTest|RepeatedTest|Property|TestFactory)\b",
+    r"\b(?:assert|verify|expect|should|fail)\w*+\s?[({<]|\bassert\b|\.should\w*+\b|\bandExpect\(",
+    r"@(?:Disabled|Ignore)\b|\bassum\w++\s?\(",
+    name=r"(?<![@\w.])(\w++|`[^`\n]{1,200}+`)\s?\([^()]{0,300}+\)[^({;@]{0,200}+[{=]",
 )
 _DOTNET: Final = Language(
     _C_COMMENTS,
-    r"\[(?:Fact|Theory|Test|TestMethod|TestCase)\b[^\]]*\](?:\s*\[[^\]]*\])*\s*"
-    r"(?:public\s+|private\s+|internal\s+|static\s+|async\s+)*[\w<>\[\]?.]+\s+(?P<name>\w+)\s*\(",
-    r"\bAssert\.\w+|\.Should\w*\(|\.Verify\w*\(",
-    r"\[(?:Ignore|Explicit)\b|\bSkip\s*=|\bAssert\.(?:Ignore|Inconclusive)\(",
+    r"\[(?:Fact|Theory|Test|TestMethod|TestCase)\b",
+    r"\bAssert\.\w+|\.Should\w*+\(|\.Verify\w*+\(",
+    r"\[(?:Ignore|Explicit)\b|\bSkip\s?=|\bAssert\.(?:Ignore|Inconclusive)\(",
+    name=r"(?<![\w.])(\w++)\s?\([^()]{0,300}+\)\s{0,40}+(?:\{|=>)",
 )
 _RUBY: Final = Language(
     _HASH_COMMENTS,
-    r"(?m:^)\s*(?:def\s+(?P<name>test_\w+[?!]?)|(?:it|specify|test|scenario|example)\s*\(?\s*"
-    r"(?P<other>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|\{))",
-    r"\bassert\w*|\brefute\w*|\bexpect\s*[({]|\bis_expected\b|\.should\w*\b|\b(?:must|wont)_\w+",
-    r"(?m:^)\s*(?:skip|pending|x(?:it|describe|context|specify))\b|\bskip:|\bpending:",
-    r"(?m:^)\s*f(?:it|describe|context|specify)\b|\bfocus:?\s*true\b|:focus\b",
+    r"(?m:^)[ \t]*+(?:def[ \t]++(test_\w++[?!]?)|(?:it|specify|test|scenario|example)[ \t(]{1,9}+"
+    r"(" + _NAME + r"|\{))",
+    r"\bassert\w*+|\brefute\w*+|\bexpect\s?[({]|\bis_expected\b|\.should\w*+\b"
+    r"|\b(?:must|wont)_\w+",
+    r"(?m:^)[ \t]*+(?:skip|pending|x(?:it|describe|context|specify))\b|\bskip:|\bpending:",
+    r"(?m:^)[ \t]*+f(?:it|describe|context|specify)\b|\bfocus:[ ]?true\b|:focus\b",
 )
 _SHELL: Final = Language(
     _HASH_COMMENTS,
-    r"(?m:^)\s*(?:@test\s+(?P<name>\"[^\"\n]*\"|'[^'\n]*')|(?:function\s+)?(?P<other>test\w*)\s*"
-    r"(?:\(\s*\)|\s*\{))",
-    r"\bassert\w*|(?<![\w-])\[\[?\s|(?<![\w-])test\s+[!\"$-]|\bexit\s+[1-9]|\breturn\s+[1-9]|\bfail\b"
-    r"|(?m:^)\s*set\s+-\w*e|\brun\s|\brefute\w*|\bcmp\s|\bdiff\s|\bgrep\s+-\w*q",
-    r"\bskip\b|\|\|\s*(?:true|:)(?!\S)|\bexit\s+0\b",
+    r"(?m:^)[ \t]*+(?:@test[ \t]++(" + _NAME + r")|(?:function[ \t]++)?(test\w*+)[ \t]*+[({])",
+    r"\bassert\w*+|(?<![\w-])\[\[?\s|(?<![\w-])test\s[!\"$-]|\bexit [1-9]|\breturn [1-9]|\bfail\b"
+    r"|(?m:^)[ \t]*+set -\w*e|\brun\s|\brefute\w*+|\bcmp\s|\bdiff\s|\bgrep -\w*q",
+    r"\bskip\b|\|\|\s?(?:true|:)(?!\S)|\bexit 0\b",
 )
 _PHP: Final = Language(
     rf"{_C_COMMENTS}|{_HASH_COMMENTS}",
-    r"function\s+(?P<name>test\w*)\s*\(|\b(?:it|test)\(\s*(?P<other>\"[^\"\n]*\"|'[^'\n]*')",
-    r"(?:->|::)(?:assert|expect)\w*\(|\bexpect\(",
+    r"\bfunction[ \t]++(test\w*+)\s?\(|\b(?:it|test)\(\s{0,200}+(" + _NAME + ")",
+    r"(?:->|::)(?:assert|expect)\w*+\(|\bexpect\(",
     r"markTest(?:Skipped|Incomplete)\(|->(?:skip|todo)\(",
     r"->only\(",
 )
 _ELIXIR: Final = Language(
     _HASH_COMMENTS,
-    r"(?m:^)\s*(?:test|property)\s+(?P<name>\"(?:\\.|[^\"\\\n])*\")",
-    r"\b(?:assert|refute)\w*",
-    r"@(?:module)?tag\s+(?::skip|skip:)",
-    r"@(?:module)?tag\s+:focus",
+    r"(?m:^)[ \t]*+(?:test|property)[ \t]++(" + _NAME + ")",
+    r"\b(?:assert|refute)\w*+",
+    r"@(?:module)?tag[ \t]++(?::skip|skip:)",
+    r"@(?:module)?tag[ \t]++:focus",
 )
 _SWIFT: Final = Language(
     _C_COMMENTS,
-    r"\bfunc\s+(?P<name>test\w*)\s*\(|@Test\b(?:\([^)]*\))?\s*func\s+(?P<other>\w+)",
-    r"\bXCT\w+\s*\(|#(?:expect|require)\b",
-    r"\bXCTSkip\w*|\.disabled\(",
+    r"\bfunc[ \t]++(test\w*+)\s?\(|@Test\b[^\n]{0,200}?\bfunc[ \t]++(\w++)",
+    r"\bXCT\w++\s?\(|#(?:expect|require)\b",
+    r"\bXCTSkip\w*+|\.disabled\(",
 )
 _C: Final = Language(
     _C_COMMENTS,
-    r"(?m:^)\s*(?:TEST(?:_[FP])?|TEST_CASE|SCENARIO|BOOST_AUTO_TEST_CASE)\s*\((?P<name>[^)\n]*)\)"
-    r"|(?m:^)[\w ]+\s\*?(?P<other>test_\w+)\s*\(",
-    r"\b(?:ASSERT|EXPECT|CHECK|REQUIRE|BOOST_\w+|TEST_ASSERT|ck_assert)\w*\s*\(|\bassert\w*\s*\(",
-    r"\bGTEST_SKIP\b|\bDISABLED_\w+|\bSKIP\(|\bTEST_IGNORE\w*",
+    r"(?m:^)[ \t]*+(?:TEST(?:_[FP])?|TEST_CASE|SCENARIO|BOOST_AUTO_TEST_CASE)\s?"
+    r"\(([^)\n]{0,300}+)\)|(?m:^)(?:\w++[ *]{1,9}+){0,5}?(test_\w++)\s?\(",
+    r"\b(?:ASSERT|EXPECT|CHECK|REQUIRE|BOOST_\w+|TEST_ASSERT|ck_assert)\w*+\s?\("
+    r"|\bassert\w*+\s?\(",
+    r"\bGTEST_SKIP\b|\bDISABLED_\w+|\bSKIP\(|\bTEST_IGNORE\w*+",
 )
 
 _LANGUAGES: Final[Mapping[str, Language]] = {
@@ -142,13 +151,13 @@ def read_text(language: Language, text: str) -> Suite:
     """
     text = _without_comments(text, language.comments)
     begins = list(re.finditer(language.begins, text))
-    ends = [found.start() for found in begins[1:]] + [len(text)]
+    ends = [*(found.start() for found in begins), len(text)][1:]
     times: Counter[str] = Counter()
     cases: dict[str, Case] = {}
     for found, end in zip(begins, ends, strict=True):
-        name = next(filter(None, found.groups()), "")
+        name, start = _name_of(language, found, min(end, found.end() + _WINDOW))
         times[name] += 1
-        body = text[found.end() : end]
+        body = text[start:end]
         cases[name if times[name] == 1 else f"{name}#{times[name]}"] = Case(
             len(re.findall(language.asserts, body)), " ".join(body.split())
         )
@@ -158,6 +167,16 @@ def read_text(language: Language, text: str) -> Suite:
         len(re.findall(language.skips, text)),
         len(re.findall(language.shuts_out, text)),
     )
+
+
+def _name_of(language: Language, begins: re.Match[str], end: int) -> tuple[str, int]:
+    """The name of a test, empty if it cannot be found, and where its text begins."""
+    found: re.Match[str] | None = begins
+    if language.name is not None:
+        found = re.compile(language.name).search(begins.string, begins.end(), end)
+    if found is None:
+        return "", begins.end()
+    return next(filter(None, found.groups()), ""), found.end()
 
 
 def _without_comments(text: str, comments: str) -> str:
