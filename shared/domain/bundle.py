@@ -105,7 +105,7 @@ class Bundle:
     planner that proved wrong (S0.51). `host` says how the machine is reached and as which account,
     `config` which settings limit a plan (S0.52, S0.68), and `plan` where the other steps of the
     task stand. `causes` are what the host says is wrong around the failed commands, those most
-    likely to explain the failure first.
+    likely to explain the failure first. `rejections` say why deliveries of the step came back.
     """
 
     task_ref: str
@@ -127,4 +127,5 @@ class Bundle:
     host: dict[str, str] = field(default_factory=dict)
     plan: tuple[str, ...] = ()
     causes: tuple[Cause, ...] = ()
+    rejections: tuple[str, ...] = ()
     request: str = REQUEST

@@ -246,6 +246,7 @@ def _after(bundle: Bundle, probe_chars: int) -> str:
     config = [f"- {_line(k)}: {_indent(v, 500)}" for k, v in bundle.config.items()]
     host = [f"- {_line(k)}: {_indent(v, 500)}" for k, v in bundle.host.items()]
     parts = (
+        ("Deliveries of this step that came back", _items(bundle.rejections)),
         ("What the executor tried by itself", _items(bundle.hypotheses)),
         ("Assumptions of the plan that proved wrong", _items(bundle.failed_assumptions)),
         ("Earlier revisions of this step", _items(bundle.earlier_revisions)),

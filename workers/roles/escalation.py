@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 
 import structlog
+from sqlalchemy import Connection
 
 from shared.domain.attempt import GREEN, AgentResult, Attempt, CommandResult, describe_left
 from shared.domain.bundle import Bundle, LoggedAgent, LoggedAttempt, LoggedSubtask, Progress
@@ -13,6 +14,7 @@ from shared.domain.errors import ReplanError
 from shared.domain.facts import BundleReady, Fact
 from shared.domain.host import ConnectionKind, Host
 from shared.domain.ids import Ref
+from shared.domain.jobs import Job
 from shared.domain.plan import Revision, Subtask
 from shared.domain.target import Repository
 from shared.store import bundles, jobs
@@ -26,6 +28,7 @@ from workers.fixes.recall import failure_to_learn_from
 from workers.llm.evidence import evidence
 from workers.process.leases import Hold
 from workers.roles.host_keys import reports_changed_keys
+from workers.sessions import SessionBrief, rejections_of, session_brief
 from workers.shells.corrections.table import TESTED
 from workers.store import StepBrief, is_at_work, step_brief
 
@@ -45,8 +48,10 @@ Raises what a connection raises.
 """
 
 
-HostOf = Callable[[StepBrief], Host]
-"""The host of a step, as its commands see it. Raises what a connection raises."""
+HostOf = Callable[[StepBrief, int], Host]
+"""The host of a step, as its commands see it, after that many deliveries of it were rejected.
+
+Raises what a connection raises."""
 
 
 class EscalationHandler:
@@ -57,7 +62,7 @@ class EscalationHandler:
         database: Database,
         observe: Observe,
         mask: Callable[[str], str] = str,
-        host_of: HostOf = lambda brief: brief.host,
+        host_of: HostOf = lambda brief, _: brief.host,
     ) -> None:
         self._database = database
         self._observe = observe
@@ -73,8 +78,11 @@ class EscalationHandler:
         self._await_release(hold)
         with self._database.begin() as connection:
             brief = step_brief(connection, job)
-        seen = self._look_at(brief)
+            session = delivering_session(connection, job, brief)
+            came_back = () if session is None else rejections_of(connection, session)
+        seen = self._look_at(brief, 0 if session is None else len(session.rejected))
         bundle = self._with_leftovers(brief, compose(brief, seen.snapshot, seen.causes))
+        bundle = replace(bundle, rejections=tuple(map(str, came_back)))
         with self._database.begin() as connection:
             jobs.require_held(connection, job.claim, stage="gather")
             bundle_id = bundles.save(
@@ -105,17 +113,24 @@ class EscalationHandler:
             if hold.withdrawn.wait(LOOK_EVERY):
                 return
 
-    def _look_at(self, brief: StepBrief) -> Observation:
+    def _look_at(self, brief: StepBrief, rejected: int) -> Observation:
         newest, policy = brief.revisions[-1], brief.task.policy
         failed = failures(_attempts_of(brief.attempts, newest.revision))
         asked = failed if policy.targeted_evidence else ()
         try:
             with reports_changed_keys(self._database, brief.task.id):
-                host = self._host_of(brief)
+                host = self._host_of(brief, rejected)
                 return self._observe(host, policy, newest.subtasks, asked)
         except ReplanError as error:
             log.warning("snapshot_failed", stage=error.stage, reason=error.reason)
             return Observation({"connection": f"no snapshot could be taken: {error.reason}"})
+
+
+def delivering_session(connection: Connection, job: Job, brief: StepBrief) -> SessionBrief | None:
+    """The session that a step delivers to; None if it delivers nothing."""
+    if not brief.task.policy.deliver:
+        return None
+    return session_brief(connection, job, brief.step, brief.repository)
 
 
 def compose(

@@ -215,8 +215,12 @@ def where_to_begin(
     return head, line.merge(head, [commit_of(session.rejected[-1], step.title)]).tree
 
 
-def stand_in_workspace(connections: Connections, agents: Agents, brief: StepBrief) -> Host:
+def stand_in_workspace(
+    connections: Connections, agents: Agents, brief: StepBrief, rejected: int = 0
+) -> Host:
     """The host of a step, where commands start in the step's workspace if it has one.
+
+    As many of its deliveries were `rejected`.
 
     Raises what a connection and `Workspaces` raise.
     """
@@ -224,7 +228,7 @@ def stand_in_workspace(connections: Connections, agents: Agents, brief: StepBrie
         return brief.host
     with closing(connections.shell(brief.host)) as shell:
         workspaces = Workspaces(shell, brief.repository, root=agents.workspaces)
-        path = workspaces.path_of(workspace_name(brief.token, brief.step.ordinal))
+        path = workspaces.path_of(workspace_name(brief.token, brief.step.ordinal, rejected))
     return brief.host if path is None else replace(brief.host, workdir=path)
 
 

@@ -180,6 +180,10 @@ def test_an_agent_that_changes_nothing_delivers_nothing(sessions: Sessions) -> N
     assert sessions.phases() == ["waiting"]
     assert sessions.rows("SELECT status, rejection FROM deliveries") == [("refused", "gate")] * 3
     assert [kind for kind, *_ in sessions.problems()] == ["escalation"]
+    [(told,)] = sessions.rows("SELECT body -> 'rejections' FROM bundles")
+    assert isinstance(told, list)
+    assert len(told) == 3
+    assert "it changes nothing" in told[0]
 
 
 @pytest.mark.parametrize(
