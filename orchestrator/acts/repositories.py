@@ -4,28 +4,26 @@ import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from orchestrator.access import audit
 from orchestrator.access.audit import Act
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.done import Done, Note
 from orchestrator.acts.hosts import LABEL_SHAPE
+from orchestrator.acts.remotes import check_remote, check_url, is_branch, refusal
 from orchestrator.acts.verbs import act
 from orchestrator.probes import repositories as probes
 from orchestrator.words.repositories import explain_report, notices
 from shared.contracts.complaints import unknown
 from shared.domain.agent import RUNNERS
 from shared.domain.errors import Rejected, Transient
-from shared.domain.next_step import Blank, NextStep, ShellCommand
+from shared.domain.next_step import NextStep, ShellCommand
 from shared.domain.target import Repository, RepositoryFault, RepositoryReport
 from shared.guard import Guard, load_site
 from shared.secrets.expansion import to_environment
 from shared.store import hosts, repositories
 
 NAME_SHAPE = r"[A-Za-z0-9](?!.*\.\.)(?!.*\.lock$)[A-Za-z0-9_.-]{0,63}(?<!\.)"
-_SSH_SHAPE = r"[\w.-]+@[\w.-]+:.+"
-_SCHEMES = ("https", "http", "ssh", "git", "file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,61 +139,36 @@ def _notes(report: RepositoryReport | None) -> tuple[Note, ...]:
 def _check_words(repository: Repository) -> None:
     """Raise Rejected for a name, a place or a word that cannot be used."""
     if not re.fullmatch(NAME_SHAPE, repository.name):
-        raise _refusal(
+        raise refusal(
             f"{repository.name!r} is not a valid name of a repository: use up to 64 letters, "
             "digits, '_', '-' and '.', but not two dots in a row, one at the end, or '.lock' there"
         )
     if (repository.path is None) is (repository.url is None):
-        raise _refusal("a repository has either a path or a URL: give one of --path and --url")
+        raise refusal("a repository has either a path or a URL: give one of --path and --url")
     if repository.path is not None and not repository.path.startswith("/"):
-        raise _refusal(f"{repository.path!r} is not a path from the root: begin it with /")
+        raise refusal(f"{repository.path!r} is not a path from the root: begin it with /")
     if repository.url is not None:
-        _check_url(repository.url)
-    if repository.branch is not None and not _is_branch(repository.branch):
-        raise _refusal(f"{repository.branch!r} is not a valid name of a branch")
+        check_url(repository.url)
+    if repository.branch is not None and not is_branch(repository.branch):
+        raise refusal(f"{repository.branch!r} is not a valid name of a branch")
+    check_remote(repository)
     _check_lists(repository)
 
 
 def _check_lists(repository: Repository) -> None:
     for label in repository.labels:
         if not re.fullmatch(LABEL_SHAPE, label):
-            raise _refusal(f"{label!r} is not a valid label: write it as env=test or as one word")
+            raise refusal(f"{label!r} is not a valid label: write it as env=test or as one word")
     for runner in repository.runners or ():
         if runner not in RUNNERS:
-            raise _refusal(f"the runner {runner!r} is {unknown(runner, RUNNERS)}")
+            raise refusal(f"the runner {runner!r} is {unknown(runner, RUNNERS)}")
     for pattern in repository.copied:
         parts = pattern.split("/")
         if not pattern.strip() or pattern.startswith(("/", "~")) or {"..", ".git"} & {*parts}:
-            raise _refusal(
+            raise refusal(
                 f"{pattern!r} is not a valid pattern of ignored files: write it from the folder of "
                 "the repository, without '..' and '.git'"
             )
-
-
-def _check_url(url: str) -> None:
-    if re.fullmatch(_SSH_SHAPE, url):
-        return
-    try:
-        parts = urlsplit(url)
-    except ValueError:  # such as half an IPv6 address
-        parts = urlsplit("")
-    if parts.scheme not in _SCHEMES or not (parts.netloc or parts.scheme == "file"):
-        raise _refusal(
-            f"{url!r} is not a valid URL of a repository: it begins with "
-            f"{', '.join(f'{scheme}://' for scheme in _SCHEMES)} or is user@host:path"
-        )
-    is_web = parts.scheme in {"https", "http"}
-    if parts.password is not None or (is_web and "@" in parts.netloc):
-        raise _refusal(
-            "the URL holds a password or a token, which would be kept in the database: let git on "
-            "the host know it, by a credential helper or an SSH key"
-        )
-
-
-def _is_branch(name: str) -> bool:
-    """What `git check-ref-format` accepts, nearly; git itself says the rest."""
-    bad = re.search(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(/|$)|(^|/)\.|\.$|/$|^/|^-", name)
-    return bool(name) and bad is None
 
 
 def _check_commands(caller: Caller, repository: Repository) -> None:
@@ -205,7 +178,7 @@ def _check_commands(caller: Caller, repository: Repository) -> None:
     guard = Guard(site.for_host(repository.host, settings.agent.forbidden_commands))
     for text in _commands(repository):
         if not text.strip():
-            raise _refusal("a command of the repository is empty: leave the option out")
+            raise refusal("a command of the repository is empty: leave the option out")
         verdict = guard.judge(to_environment(text)[0])
         if verdict.denied:
             raise Rejected(
@@ -218,11 +191,3 @@ def _check_commands(caller: Caller, repository: Repository) -> None:
 
 def _commands(repository: Repository) -> Iterable[str]:
     return (*(() if repository.setup is None else (repository.setup,)), *repository.checks)
-
-
-def _refusal(reason: str) -> Rejected:
-    return Rejected(
-        reason,
-        stage="input",
-        next_step=NextStep.of("repo add", Blank("NAME"), path=Blank("FOLDER")),
-    )

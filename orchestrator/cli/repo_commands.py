@@ -13,7 +13,7 @@ from orchestrator.cli.tables import listing, next_step, plain
 from shared.domain.exits import ExitCode
 from shared.domain.host import LOCALHOST
 from shared.domain.next_step import Blank, NextStep
-from shared.domain.target import Repository, RepositoryFault
+from shared.domain.target import ForgeKind, Repository, RepositoryFault
 
 if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
     from orchestrator.acts.repositories import RepositoryCheck
@@ -59,6 +59,25 @@ def add_(
         typer.Option(help="A pattern of ignored files that a workspace needs; repeat it."),
     ] = None,
     label: Annotated[list[str] | None, typer.Option(help="A label, as env=test.")] = None,
+    remote: Annotated[
+        str | None,
+        typer.Option(help="Where accepted work is published: a path or a URL. Left out: here."),
+    ] = None,
+    forge: Annotated[
+        ForgeKind | None, typer.Option(help="Where a request to merge is opened besides.")
+    ] = None,
+    forge_project: Annotated[
+        str | None, typer.Option(metavar="OWNER/NAME", help="Its project there.")
+    ] = None,
+    forge_token_secret: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The secret that is a token for it.")
+    ] = None,
+    forge_api: Annotated[
+        str | None, typer.Option(metavar="URL", help="Its API, if it has a host of its own.")
+    ] = None,
+    merge_into: Annotated[
+        str | None, typer.Option(metavar="BRANCH", help="The branch to merge into.")
+    ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="In place of the repository of that name.")
     ] = False,
@@ -68,6 +87,7 @@ def add_(
 ) -> Result:
     """Add a repository in which agents work. They get their own workspaces, never its folder."""
     from orchestrator.acts import repositories
+    from orchestrator.acts.remotes import forge_of, is_url
 
     wanted = Repository(
         name=name,
@@ -81,6 +101,10 @@ def add_(
         runners=None if runner is None else tuple(runner),
         copied=tuple(copy or ()),
         labels=tuple(label or ()),
+        remote=remote if remote is None or is_url(remote) else _place(remote, host),
+        forge=forge_of(
+            forge, project=forge_project, token=forge_token_secret, into=merge_into, api=forge_api
+        ),
     )
     done = repositories.add(call.caller, wanted, replaced=replace, check=ask)
 
@@ -200,7 +224,16 @@ def _lines(found: Repository) -> tuple[tuple[str, str], ...]:
         ("agents", "any" if found.runners is None else ", ".join(found.runners)),
         ("copied", ", ".join(found.copied)),
         ("labels", ", ".join(found.labels)),
+        ("publishes to", found.remote or "" if found.forge is None else _forge(found)),
     )
+
+
+def _forge(found: Repository) -> str:
+    forge = found.forge
+    if forge is None:
+        return ""
+    where = f"{forge.kind} {forge.project} at {forge.api}"
+    return f"{found.remote or found.source}, to be merged into {forge.into} on {where}"
 
 
 def _show_report(console: Console, found: "RepositoryCheck") -> None:

@@ -154,3 +154,25 @@ def test_what_agents_left_is_told_when_their_repository_goes(coordinated: Cli, a
     assert told.code == 0, told
     assert "every tree that agents left, stay on localhost" in told.out + told.err
     assert "rm -rf ~/.replan/workspaces/app" in told.out + told.err
+
+
+def test_where_accepted_work_goes_is_kept_and_shown(cli: Cli, app: Path, tmp_path: Path) -> None:
+    """A remote may be a path as a person writes it; a forge is named whole or not at all."""
+    forge = ("--forge", "gitlab", "--forge-project", "g/app", "--merge-into", "main")
+    cli.refused("repo", "add", "app", "--path", app, "--no-ask", *forge)
+    forge = (*forge, "--forge-token-secret", "FORGE_TOKEN")
+    remote = f"{tmp_path}/a/../remote.git"
+    cli.json("repo", "add", "app", "--path", app, "--remote", remote, "--no-ask", *forge)
+
+    found = cli.json("repo", "show", "app")["details"]
+    assert found["remote"] == remote
+    assert found["forge"] == {
+        "kind": "gitlab",
+        "api": "https://gitlab.com/api/v4",
+        "project": "g/app",
+        "into": "main",
+        "token": "FORGE_TOKEN",
+    }
+    assert "to be merged into main on gitlab g/app" in " ".join(
+        cli("repo", "show", "app").out.split()
+    )

@@ -10,12 +10,6 @@ from shared.domain.target import Forge, ForgeKind
 PAGE: Final = 50
 """Requests of a page; no forge gives more to everybody."""
 
-DEFAULT_APIS: Final[Mapping[ForgeKind, str]] = {
-    ForgeKind.GITHUB: "https://api.github.com",
-    ForgeKind.GITLAB: "https://gitlab.com/api/v4",
-}
-"""Where the forges answer that everybody shares."""
-
 
 @dataclass(frozen=True, slots=True)
 class Question:
