@@ -17,6 +17,7 @@ _REJECTIONS = {
     Rejection.PERSON: "a person rejected it",
 }
 _STATUSES = {
+    DeliveryStatus.REFUSED: "not published",
     DeliveryStatus.PUBLISHED: "published",
     DeliveryStatus.ACCEPTED: "accepted, not on the remote yet",
     DeliveryStatus.REJECTED: "rejected",

@@ -16,6 +16,11 @@ def key(sha256: str) -> str:
     return f"sha256/{sha256[:2]}/{sha256}"
 
 
+def attestation_key(tree: str, sha256: str) -> str:
+    """The name of an attestation: by the git tree that it is about, and its own SHA-256."""
+    return f"attestations/{tree}/{sha256}.json"
+
+
 class Backend(Protocol):
     """Keeps bytes under their SHA-256.
 
@@ -31,6 +36,9 @@ class Backend(Protocol):
 
         Nobody ever reads a part of them, whatever dies, and they are durable on return.
         """
+
+    def attest(self, tree: str, sha256: str, data: bytes) -> str:
+        """Store an attestation beside the bundles, and durably; returns where it is."""
 
     def read(self, sha256: str) -> bytes | None:
         """The bytes; None if there are none. Of what is larger than a bundle, only a part."""

@@ -9,12 +9,12 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from types import ModuleType
 from typing import Any, Final
 
-from shared.deliveries.backend import SHA256, STAGE, key
+from shared.deliveries.backend import SHA256, STAGE, attestation_key, key
 from shared.domain.errors import Defect, Misconfigured, ReplanError, Unavailable
 from shared.domain.next_step import NextStep, ShellCommand
 from shared.domain.patch_store import LARGEST_BUNDLE, LEAST_AGE, Entry
@@ -76,6 +76,13 @@ class Bucket:
             except self._library.exceptions.AlreadyExistsError:
                 return self._renew(sha256, data)
         return None
+
+    def attest(self, tree: str, sha256: str, data: bytes) -> str:
+        """See `Backend`."""
+        name = attestation_key(tree, sha256)
+        with self._translated(), suppress(self._library.exceptions.AlreadyExistsError):
+            self._library.put(self._store, name, data, mode="create")
+        return f"{self._place}/{name}"
 
     def read(self, sha256: str) -> bytes | None:
         """See `Backend`."""

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from shared.deliveries.backend import SHA256, STAGE, key
+from shared.deliveries.backend import SHA256, STAGE, attestation_key, key
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import ShellCommand
 from shared.domain.patch_store import LARGEST_BUNDLE, Entry
@@ -42,6 +42,18 @@ class Folder:
             is_new = not self._renew(path) and self._write(path, data)
             _sync(path.parent)
             return None if is_new else self._bytes(path)
+
+    def attest(self, tree: str, sha256: str, data: bytes) -> str:
+        """See `Backend`."""
+        path = self._root / attestation_key(tree, sha256)
+        with self._explained("written"):
+            _make_folder(self._root, 0o700)
+            for folder in (self._writing, path.parent.parent, path.parent):
+                _make_folder(folder, 0o777)
+            if not path.exists():
+                self._write(path, data)
+            _sync(path.parent)
+        return path.as_uri()
 
     def read(self, sha256: str) -> bytes | None:
         """See `Backend`."""

@@ -1,13 +1,16 @@
 """The patch store: bundles under their SHA-256, written once and never changed (S2.32-S2.35)."""
 
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, Final
 
 from shared.deliveries.backend import SHA256, STAGE, Backend
 from shared.deliveries.bucket import Bucket
 from shared.deliveries.bundle import digest, unpack
 from shared.deliveries.folder import Folder
+from shared.deliveries.in_toto import canonical
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.patch_store import (
@@ -20,6 +23,8 @@ from shared.domain.patch_store import (
     Verification,
 )
 from shared.settings.server import BUCKET
+
+OBJECT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class PatchStore:
@@ -62,6 +67,17 @@ class PatchStore:
                 next_step=NextStep.of("store verify", sha256),
             )
         return Stored(self._backend.uri(sha256), sha256, len(data))
+
+    def attest(self, tree: str, envelope: Mapping[str, Any]) -> str:
+        """Store a signed attestation about a git tree beside the bundles; returns where it is.
+
+        Whoever verifies from outside finds it by that tree. Storing it again changes nothing.
+        Raises Rejected for what is not the id of a tree; Misconfigured and Unavailable as `put`.
+        """
+        if not OBJECT.fullmatch(tree):
+            raise Rejected(f"{tree!r:.80} is not the id of a tree", stage=STAGE)
+        data = canonical(envelope) + b"\n"
+        return self._backend.attest(tree, digest(data), data)
 
     def get(self, sha256: str) -> bytes:
         """The bundle of that name, verified (S2.33).

@@ -143,13 +143,13 @@ class Publisher:
 
     def _bundle(self, work: Work, delivery: Delivery, patch: bytes) -> bytes:
         order, ref = work.order, work.session.ref
-        stats = delivery.stats
+        stats, of_pass = delivery.stats, f"-r{order.revision}-p{order.pass_no}"
         return pack(
             Bundle(
                 Meta(
                     project_id=work.repository.name,
                     session_id=str(ref),
-                    attempt_id=f"{order.task_ref}.{order.step.ordinal}-r{order.revision}-p{order.pass_no}",
+                    attempt_id=f"{ref.of_task()}.{order.step.ordinal}{of_pass}@{ref.target}",
                     issue_id=delivery.issue_id,
                     base_sha=delivery.base,
                     result_tree=delivery.tree,

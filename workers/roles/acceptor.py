@@ -202,7 +202,9 @@ class Acceptor:
             started,
             datetime.now(UTC),
         )
-        return replace(found, envelope=self._keys.sign(tree))
+        envelope = self._keys.sign(tree)
+        self._store().attest(tree.tree, envelope)
+        return replace(found, envelope=envelope)
 
     def _log(self, hold: Hold, brief: _Brief, merge: Merge, masker: Masker) -> "_CheckLog":
         keys = {brief.key(number) for number in range(1, len(brief.checks) + 1)}

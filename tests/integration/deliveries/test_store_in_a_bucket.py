@@ -49,6 +49,15 @@ def grow_old(server: S3Server, place: str, sha256: str) -> None:
     server.stored(name, key, datetime.now(UTC) - timedelta(seconds=2 * LEAST_AGE))
 
 
+def test_attestations_are_beside_the_bundles(place: str, server: S3Server) -> None:
+    store, tree = PatchStore.open(place), "a" * 40
+    where = store.attest(tree, {"payload": "x"})
+    assert store.attest(tree, {"payload": "x"}) == where
+    assert where.startswith(f"{place}/attestations/{tree}/")
+    assert server.request("GET", "/" + where.removeprefix("s3://")) == b'{"payload":"x"}\n'
+    assert list(store.entries()) == []
+
+
 def test_what_was_put_can_be_had_by_everybody(place: str, server: S3Server) -> None:
     stored = PatchStore.open(place).put(BYTES)
     assert stored == Stored(f"{place}/{KEY}", SHA256, len(BYTES))

@@ -4,12 +4,14 @@ import json
 from base64 import b64decode, b64encode
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from shared.deliveries.attestation import AttestationKeys, CheckedTree, Checks
+from shared.deliveries.store import PatchStore
 from shared.domain.errors import Misconfigured, Rejected
 
 START = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
@@ -131,3 +133,19 @@ def test_the_key_is_for_its_owner_alone(tmp_path: Path) -> None:
 def test_a_setting_that_is_not_a_key_is_the_operator_s_to_mend(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured, match="'nonsense' is not a valid public key"):
         AttestationKeys(tmp_path, ("nonsense",))
+
+
+def test_it_is_kept_beside_the_bundles_under_its_tree(tmp_path: Path) -> None:
+    """Once, whoever stores it again; a name that is not an object's is refused."""
+    store = PatchStore.open(str(tmp_path / "store"))
+    envelope = AttestationKeys(tmp_path).sign(CHECKED)
+    place = store.attest(CHECKED.tree, envelope)
+    assert store.attest(CHECKED.tree, dict(reversed(envelope.items()))) == place
+    (file,) = (tmp_path / "store" / "attestations" / CHECKED.tree).iterdir()
+    assert place == file.as_uri()
+    assert AttestationKeys(tmp_path).verify(json.loads(file.read_text())) == CHECKED
+    assert file.stem == sha256(file.read_bytes()).hexdigest()
+    assert list(store.entries()) == []
+    for name in ("../up", "a" * 39, ""):
+        with pytest.raises(Rejected, match="is not the id of a tree"):
+            store.attest(name, envelope)

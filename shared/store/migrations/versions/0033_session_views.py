@@ -33,7 +33,7 @@ _SESSIONS = """
 """
 
 _ISSUES = """
-    SELECT mine.session_id, mine.run_id, planned.step,
+    SELECT mine.session_id, mine.run_id, mine.task_id, mine.target, planned.step,
            CASE WHEN planned.body ->> 'key' ~ '^L-[0-9]{6,}$' THEN planned.body ->> 'key'
                 ELSE 'L-' || lpad(mine.task_id::text, greatest(3, length(mine.task_id::text)), '0')
                           || lpad(planned.step::text, greatest(3, length(planned.step::text)), '0')
@@ -57,8 +57,8 @@ _PLANS = """
 """
 
 _ATTEMPTS = """
-    SELECT 'R' || passes.run_id || '-' || passes.step || '-r' || passes.revision
-               || '-p' || passes.pass_no AS id,
+    SELECT 'T' || issues.task_id || '.' || passes.step || '-r' || passes.revision
+               || '-p' || passes.pass_no || '@' || issues.target AS id,
            issues.session_id,
            coalesce(deliveries.issue_id, issues.issue_id) AS issue_id, worktrees.name AS worktree,
            newest.outcome AS status, coalesce(deliveries.base, newest.body ->> 'base') AS base_sha,
@@ -92,8 +92,9 @@ _ATTEMPTS = """
 """An attempt of a session is a pass; what ended it is the newest try in it."""
 
 _DELIVERIES = """
-    SELECT deliveries.id, 'R' || deliveries.run_id || '-' || deliveries.step
-               || '-r' || deliveries.revision || '-p' || deliveries.pass_no AS attempt_id,
+    SELECT deliveries.id, 'T' || runs.task_id || '.' || deliveries.step
+               || '-r' || deliveries.revision || '-p' || deliveries.pass_no || '@' || runs.target
+               AS attempt_id,
            deliveries.status, deliveries.created_at, deliveries.uri AS patch_uri,
            deliveries.sha256 AS patch_sha256, deliveries.size AS patch_size,
            deliveries.deliverables AS deliverables_json,
@@ -104,7 +105,7 @@ _DELIVERIES = """
                'reason', deliveries.reason, 'settled_by', deliveries.settled_by,
                'settled_at', deliveries.settled_at
            ) AS summary_json
-    FROM public.deliveries
+    FROM public.deliveries JOIN public.runs ON runs.id = deliveries.run_id
 """
 
 _CHECK_RUNS = """
@@ -132,9 +133,9 @@ _CHECKPOINTS = """
 
 _EVENTS = """
     SELECT events.id, events.at AS ts, events.kind, mine.session_id,
-           'R' || events.run_id || '-' || (events.body ->> 'step') || '-r'
+           'T' || mine.task_id || '.' || (events.body ->> 'step') || '-r'
                || (events.body ->> 'revision') || '-p' || (events.body ->> 'pass_no')
-               AS attempt_id,
+               || '@' || mine.target AS attempt_id,
            (SELECT deliveries.id FROM public.deliveries
             WHERE deliveries.sha256 = CASE jsonb_typeof(events.body -> 'delivery')
                 WHEN 'object' THEN events.body -> 'delivery' ->> 'delivery'
