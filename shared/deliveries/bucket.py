@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from itertools import takewhile
 from types import ModuleType
 from typing import Any, Final
 
@@ -21,6 +22,14 @@ from shared.domain.patch_store import LARGEST_BUNDLE, LEAST_AGE, Entry
 
 _ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 
+_CREDENTIALS: Final = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_SKIP_SIGNATURE",
+)
+
 _RENEWED_AFTER: Final = LEAST_AGE / 2
 """Seconds after which what is stored again is written again, so that it counts as new."""
 
@@ -30,7 +39,7 @@ _REQUEST: Final = timedelta(minutes=10)
 _PATIENCE: Final = timedelta(seconds=60)
 _RETRIES: Final = 5
 _PAGE: Final = 1000
-_LONGEST_REASON: Final = 300
+_LONGEST_REASON: Final = 600
 
 _NO_BUCKET: Final = "<Code>NoSuchBucket</Code>"
 """How the protocol says it: the library has the same error for a missing object."""
@@ -60,6 +69,7 @@ class Bucket:
 
     def __init__(self, bucket: str, prefix: str, environ: Mapping[str, str] = os.environ) -> None:
         self._place = "/".join(part for part in (f"s3://{bucket}", prefix) if part)
+        self._has_credentials = any(environ.get(name) for name in _CREDENTIALS)
         self._library = _library()
         with self._translated():
             self._store = _open(self._library, bucket, prefix, environ)
@@ -143,8 +153,11 @@ class Bucket:
         if _NO_BUCKET in str(error):
             return self._no_bucket()
         kind = ERRORS.get(type(error).__name__, Misconfigured)
+        hint = "" if self._has_credentials else "; AWS_ACCESS_KEY_ID is not set"
         reason = f"the store of deliveries in {self._place} cannot be used: {_shortened(error)}"
-        return kind(reason, stage=STAGE, next_step=NextStep.of("config show", "delivery_store"))
+        return kind(
+            f"{reason}{hint}", stage=STAGE, next_step=NextStep.of("config show", "delivery_store")
+        )
 
     def _no_bucket(self) -> Misconfigured:
         return Misconfigured(
@@ -193,5 +206,6 @@ def _entry(found: Any) -> Entry | None:
 
 
 def _shortened(error: Exception) -> str:
-    """What the library says, without the inner values that follow it."""
-    return textwrap.shorten(str(error), _LONGEST_REASON, placeholder=" …")
+    """What the library says, without its inner values, which follow behind an empty line."""
+    lines = takewhile(str.strip, str(error).splitlines())
+    return textwrap.shorten(" ".join(lines), _LONGEST_REASON, placeholder=" …")

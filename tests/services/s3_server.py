@@ -35,6 +35,15 @@ class S3Server:
         finally:
             connection.close()
 
+    @contextmanager
+    def closed_to_strangers(self) -> Iterator[None]:
+        """While this is open, it refuses keys that it does not know: all."""
+        self.request("POST", "/moto-api/reset-auth", b"0")
+        try:
+            yield
+        finally:
+            self.request("POST", "/moto-api/reset-auth", b"inf")
+
     def stored(self, bucket: str, name: str, at: datetime) -> None:
         """Let an object have been stored at that moment."""
         (account,) = s3_backends.values()

@@ -153,6 +153,26 @@ def test_a_server_that_is_away_is_waited_for(place: str, monkeypatch: pytest.Mon
         assert SECRET not in caught.value.reason
 
 
+def test_a_key_that_is_refused_is_said_and_never_shown(place: str, server: S3Server) -> None:
+    store = PatchStore.open(place)
+    with server.closed_to_strangers():
+        for use in (lambda: store.put(BYTES), lambda: store.get(SHA256)):
+            with pytest.raises(Misconfigured, match="403") as caught:
+                use()
+            assert SECRET not in caught.value.reason
+            assert caught.value.next_step
+    assert store.verify(SHA256).condition is Condition.ABSENT
+
+
+def test_a_key_that_was_forgotten_is_said(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library then asks the machine for its role, which says nothing to most people."""
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.setenv("AWS_METADATA_ENDPOINT", "http://127.0.0.1:1")
+    monkeypatch.setattr(bucket, "_RETRIES", 0)
+    with pytest.raises(Unavailable, match="AWS_ACCESS_KEY_ID is not set"):
+        PatchStore.open(place).put(BYTES)
+
+
 def test_every_error_of_the_library_has_a_meaning() -> None:
     """A new one has to be sorted by who must act."""
     known = inspect.getmembers(obstore.exceptions, inspect.isclass)
