@@ -99,8 +99,15 @@ def published(tmp_path: Path, line: Line, ours: Objects, base: str) -> Published
     deliveries = []
     for number, content in enumerate(contents):
         tree = ours.tree(content)
-        ids = {"project_id": "app", "session_id": "T12@app", "attempt_id": f"T12.{number}"}
-        meta = Meta(issue_id="L-012001", base_sha=base, result_tree=tree, created_at=AT, **ids)
+        meta = Meta(
+            project_id="app",
+            session_id="T12@app",
+            attempt_id=f"T12.{number}-r0-p1@app",
+            issue_id="L-012001",
+            base_sha=base,
+            result_tree=tree,
+            created_at=AT,
+        )
         stored = store.put(pack(Bundle(meta, line.publish(base, tree).patch, {})))
         deliveries.append(DeliveryCommit(stored.sha256, base, tree, AT, f"Do {number}"))
     merged = line.merge(base, deliveries)
