@@ -29,12 +29,15 @@ COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" .scratch/lock/bin/uv pip compil
 TESTED := bedrock dev embedded flower keyring openai s3 vertex
 
 ##@ Use it
-.PHONY: demo demo-agents up
+.PHONY: demo demo-agents demo-project up
 demo: $(STAMP) ## Watch a task fail, replan and succeed on this machine (PLANNER=anthropic)
 	@$(BIN)/replan demo $(if $(PLANNER),--planner $(PLANNER))
 
 demo-agents: $(AGENTS) ## Watch Claude Code and commands share a plan: no key, no network (370 MB)
 	@$(BIN)/replan demo --agents
+
+demo-project: $(AGENTS) ## Watch a goal become reviewed and published work: no key, no network (370 MB)
+	@$(BIN)/replan demo --project
 
 up: $(STAMP) ## Run everything on this machine until Ctrl-C
 	@$(BIN)/replan up

@@ -130,11 +130,18 @@ def demo(
         bool,
         typer.Option("--agents", help="Watch Claude Code work in a repository, on a script."),
     ] = False,
+    project: Annotated[
+        bool,
+        typer.Option(
+            "--project", help="Watch a goal become published work, on a script."
+        ),
+    ] = False,
 ) -> Result:
     """Watch replan work on this machine: it starts a service although the port is taken.
 
     Real commands in a scratch folder, without root, key or network. Nothing is left running.
-    With --agents, Claude Code writes a program that commands on this machine then use.
+    With --agents, Claude Code writes a program that commands on this machine then use. With
+    --project, a goal is planned, developed, reviewed and published.
     """
     from orchestrator.acts.caller import Caller
     from orchestrator.acts.watch import watch
@@ -143,10 +150,10 @@ def demo(
     from orchestrator.views.report import report
     from orchestrator.words.report import markdown
 
-    stage_in = _stage(call, planner, agents=agents)
+    stage_in = _stage(call, planner, agents=agents, project=project)
     folder = Path(tempfile.mkdtemp(prefix="replan-demo-"))
     say = call.complaints.print if not call.human else call.console.print
-    beside = ", two workers and a model gateway" if agents else " and two workers"
+    beside = ", two workers and a model gateway" if agents or project else " and two workers"
     say(f"starting Postgres, Valkey, a coordinator{beside} in {plain(folder)} …")
     with stage_in(folder) as stage:
         say("\n".join(map(plain, stage.opening)) + "\n")
@@ -193,19 +200,22 @@ def demo(
 
 
 def _stage(
-    call: Invocation, planner: str | None, *, agents: bool
+    call: Invocation, planner: str | None, *, agents: bool, project: bool
 ) -> Callable[[Path], AbstractContextManager["Stage"]]:
     """What sets the stage of the demonstration in a folder; raises Rejected for a bad planner."""
-    if agents:
-        from orchestrator.embedded import agents_demo
+    if agents or project:
+        from orchestrator.embedded import agents_demo, project_demo
 
-        if planner is not None:
+        if planner is not None or (agents and project):
             raise Rejected(
-                "the demo with --agents has a planner of its own; leave --planner out",
+                "the demos with --agents and --project have a planner of their own: use one of "
+                "them, and leave --planner out",
                 stage="input",
-                next_step=NextStep.of("demo", agents=True),
+                next_step=NextStep.of("demo", project=True),
             )
         agents_demo.require_programs(call.environ)
+        if project:
+            return lambda folder: project_demo.set_stage(folder, call.environ)
         return lambda folder: agents_demo.set_stage(folder, call.environ)
     from orchestrator.embedded import demo as service_demo
 

@@ -56,7 +56,7 @@ def set_stage(folder: Path, environ: Mapping[str, str]) -> Iterator[Stage]:
     """
     require_programs(environ)
     project, host, runbook = folder / "logreport", folder / "host", folder / "runbook"
-    _make_repository(project, environ)
+    make_repository(_PROJECT, project, "A report to be written", environ)
     runbook.mkdir()
     (runbook / _RUNBOOK.name).write_text(_localized(_RUNBOOK, host), encoding="utf-8")
     environ = {
@@ -83,15 +83,15 @@ def _localized(file: Path, host: Path) -> str:
     return file.read_text(encoding="utf-8").replace(_PLACE, str(host))
 
 
-def _make_repository(project: Path, environ: Mapping[str, str]) -> None:
-    """A repository with one commit; no settings of this account take part in it."""
-    shutil.copytree(_PROJECT, project)
+def make_repository(files: Path, project: Path, message: str, environ: Mapping[str, str]) -> None:
+    """A repository with one commit of these files; no settings of this account take part in it."""
+    shutil.copytree(files, project)
     ours = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
     alone = {**ours, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     author = ("-c", "user.name=replan", "-c", "user.email=replan@localhost")
     for words in (
         ("init", "--quiet", "--initial-branch=main"),
         ("add", "--all"),
-        ("commit", "--quiet", "--message=A report to be written"),
+        ("commit", "--quiet", f"--message={message}"),
     ):
         subprocess.run(("git", *author, *words), cwd=project, env=alone, check=True)

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from orchestrator.acts import repositories
+from orchestrator.acts import projects, repositories
 from orchestrator.acts.caller import Caller
+from orchestrator.acts.projects import ProjectRequest
 from orchestrator.acts.tasks import TaskRequest, submit
 from orchestrator.embedded.stack import Stack
 from shared.domain.ids import Ref
@@ -24,7 +25,7 @@ class Stage:
 
     services: Stack
     opening: tuple[str, ...]
-    request: TaskRequest
+    request: TaskRequest | ProjectRequest
     repository: Repository | None = None
     attempts: tuple[str, ...] = ()
 
@@ -38,7 +39,9 @@ class Stage:
             database.close()
 
     def submit(self, caller: Caller) -> Ref:
-        """Submit the task under the settings of the caller; returns it."""
+        """Submit the task, or start the project, under the settings of the caller; returns it."""
         if self.repository is not None:
             repositories.add(caller, self.repository)
+        if isinstance(self.request, ProjectRequest):
+            return projects.start(caller, self.request).value.ref
         return submit(caller, self.request).value.ref

@@ -1,0 +1,2 @@
+#!/bin/sh
+awk 'END { print NR }' "$@"
