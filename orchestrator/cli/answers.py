@@ -7,6 +7,7 @@ from typing import Any
 from orchestrator.access.chain import ChainFault
 from orchestrator.views.approvals import ApprovalView
 from orchestrator.views.cancellations import InHand
+from orchestrator.views.projects import ProjectView
 from orchestrator.views.report import Report
 from orchestrator.views.values import RefValue
 
@@ -146,9 +147,10 @@ class DatabaseVersion:
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """The task of the demo, the folder that was used, and the report."""
+    """The task of the demo, the folder that was used, and the report; `project` if it is one."""
 
     ref: RefValue
     phase: str
     folder: str
     report: Report
+    project: ProjectView | None = None

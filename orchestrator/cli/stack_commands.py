@@ -132,9 +132,7 @@ def demo(
     ] = False,
     project: Annotated[
         bool,
-        typer.Option(
-            "--project", help="Watch a goal become published work, on a script."
-        ),
+        typer.Option("--project", help="Watch a goal become published work, on a script."),
     ] = False,
 ) -> Result:
     """Watch replan work on this machine: it starts a service although the port is taken.
@@ -147,7 +145,9 @@ def demo(
     from orchestrator.acts.watch import watch
     from orchestrator.cli.answers import Demonstration
     from orchestrator.cli.follow import print_message, telling
+    from orchestrator.views.projects import project_view
     from orchestrator.views.report import report
+    from orchestrator.words.projects import completion_report
     from orchestrator.words.report import markdown
 
     stage_in = _stage(call, planner, agents=agents, project=project)
@@ -169,7 +169,10 @@ def demo(
             )
             with caller.reading("task.report") as connection:
                 compiled = report(connection, ref)
+                managed = project_view(connection, ref) if project else None
     told = markdown(compiled)
+    if managed is not None:
+        told = f"{completion_report(managed)}\n{told}"
     (folder / "report.md").write_text(told + "\n", encoding="utf-8")
 
     look = ShellCommand(f"less {folder}/report.md")
@@ -184,13 +187,15 @@ def demo(
         next_step(console, ShellCommand(f"{program()} up --data-dir {shlex.quote(str(data))}"))
         again = f"{finding(call.settings, data)}{program()}"
         next_step(console, ShellCommand(f"{again} task report {ref}"))
+        if managed is not None:
+            next_step(console, ShellCommand(f"{again} project status {ref}"))
         for each in stage.attempts:
             next_step(console, ShellCommand(f"{again} attempt show {ref}{each}"))
 
     done = view.phase == TaskPhase.DONE
     return Result(
         "demo",
-        Demonstration(ref, view.phase, str(folder), compiled),
+        Demonstration(ref, view.phase, str(folder), compiled, managed),
         show,
         exit_code=ExitCode.DONE if done else ExitCode.FAILED,
         stage=None if done else "demo",
