@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from orchestrator import history
 from orchestrator.access import audit
 from orchestrator.views import stalls, unknown_passes
+from orchestrator.views.referred_bundles import newest_bundle
 from orchestrator.views.values import NextStepValue
 from orchestrator.words.messages import describe_workers
 from orchestrator.words.quantities import count_of
+from shared.deliveries.store import PatchStore
 from shared.domain.errors import ReplanError
 from shared.domain.next_step import NextStep, ShellCommand
+from shared.domain.patch_store import Condition
 from shared.queue import app as broker
 from shared.settings import ServerSettings
 from shared.store import hosts
@@ -53,6 +56,7 @@ def examine(server: ServerSettings) -> Iterator[Finding]:
         yield from _audit(found)
         yield from _hosts(found)
         yield from _age(found)
+        yield from _deliveries(server, found)
         yield from _history(found)
 
 
@@ -128,6 +132,26 @@ def _history(database: Database) -> Iterator[Finding]:
         older = f"; {found.older} from older rules were skipped" if found.older else ""
         told = f"the events of {count_of(found.folded, 'task')} match their rows{older}"
         yield Finding("history", True, told)
+
+
+def _deliveries(server: ServerSettings, database: Database) -> Iterator[Finding]:
+    """Check that the store that is set here has the newest bundle of a delivery, if there is one.
+
+    `store verify` looks at all of them.
+    """
+    command = NextStep.of("store verify")
+    try:
+        with database.begin() as connection:
+            newest = newest_bundle(connection)
+        if newest is None:
+            return
+        found = PatchStore.open(server.delivery_place).verify(newest)
+    except ReplanError as error:
+        yield Finding("deliveries", False, error.reason, error.next_step or command)
+        return
+    good = found.condition is Condition.GOOD
+    told = "is in the store, unchanged" if good else f"is {found.condition}: {found.uri}"
+    yield Finding("deliveries", good, f"the newest bundle {told}", None if good else command)
 
 
 def _age(database: Database) -> Iterator[Finding]:

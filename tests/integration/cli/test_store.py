@@ -132,3 +132,21 @@ def test_a_setting_that_cannot_be_used_is_said(
     answer = cli.refused("store", "put", written(tmp_path))
     assert answer["stage"] == "store"
     assert str(tmp_path) in answer["next_step_cmd"]
+
+
+@pytest.mark.changes_rows
+def test_the_doctor_looks_for_the_newest_bundle(cli: Cli, root: Path, tmp_path: Path) -> None:
+    """Workers and the command line may be set to different stores."""
+
+    def findings() -> list[tuple[bool, str]]:
+        found = cli.json("doctor", code=1)["details"]["findings"]
+        return [(f["ok"], f["reason"]) for f in found if f["check"] == "deliveries"]
+
+    assert findings() == []
+    deliver(cli, SHA256)
+    ((ok, reason),) = findings()
+    assert not ok
+    assert f"absent: {root.as_uri()}" in reason
+    cli.json("store", "put", written(tmp_path))
+    ((ok, reason),) = findings()
+    assert ok
