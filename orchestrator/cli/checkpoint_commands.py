@@ -104,6 +104,7 @@ def _show(console: Console, found: "CheckpointLine") -> None:
     from orchestrator.words.checkpoints import describe_worktree, divergence, recipes
     from orchestrator.words.sessions import checkpoint_state, short
 
+    report, request = found.report, found.report.request
     state = checkpoint_state(found.status, found.stage)
     console.print(f"checkpoint [bold]{found.number}[/] of {found.ref}: {plain(state)}")
     rows = [
@@ -112,16 +113,26 @@ def _show(console: Console, found: "CheckpointLine") -> None:
         ("remote", found.remote),
         ("branch", found.branch),
         ("accepted", str(found.accepted)),
+        ("request to merge", "" if request is None else request.url),
         ("began", moment(found.started_at)),
         ("ended", moment(found.finished_at)),
     ]
     console.print(listing(("", ""), [(label, plain(text)) for label, text in rows if text]))
-    for line in divergence(found.report, found.branch):
+    if report.reason:
+        console.print(plain(report.reason), highlight=False)
+    for line in divergence(report, found.branch):
         console.print(plain(line), highlight=False)
-    for recipe in recipes(found.report, found.remote, found.branch):
+    ways_out = recipes(report, found.remote, found.branch)
+    for recipe in ways_out:
         console.print(f"\n{plain(recipe.what)}", highlight=False)
-        for step in (*recipe.on_host, *recipe.in_clone):
-            next_step(console, step)
+        for where, steps in (("on the host", recipe.on_host), ("in a clone", recipe.in_clone)):
+            if steps:
+                console.print(f"{where}:")
+            for step in steps:
+                next_step(console, step)
+        next_step(console, NextStep.of("checkpoint run", found.ref, apply=True))
+    if not ways_out and report.next_step is not None:
+        next_step(console, report.next_step)
     for each in found.synced:
         console.print(plain(describe_worktree(each)), highlight=False)
     if found.head_remote is None and found.finished_at is None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from orchestrator.words.quantities import count_of
-from shared.domain.checkpoint import CheckpointReport, Commit, Synced, SyncedWorktree
+from shared.domain.checkpoint import CheckpointReport, Commit, Standing, Synced, SyncedWorktree
 from shared.domain.next_step import ShellCommand
 
 _OUTCOMES = {
@@ -38,9 +38,9 @@ def describe_worktree(synced: SyncedWorktree) -> str:
 
 
 def divergence(report: CheckpointReport, branch: str) -> Iterator[str]:
-    """Both sides of branches that have diverged, a line each."""
+    """Both sides of branches that have diverged, a line each; nothing of others."""
     found = report.found
-    if found is None:
+    if found is None or found.standing is not Standing.DIVERGED:
         return
     here, there = count_of(found.ahead, "commit"), count_of(found.behind, "commit")
     if found.base is not None:
@@ -52,9 +52,12 @@ def divergence(report: CheckpointReport, branch: str) -> Iterator[str]:
 
 
 def recipes(report: CheckpointReport, remote: str, branch: str) -> tuple[Recipe, ...]:
-    """The ways out; none loses a commit. A checkpoint is to be asked for after each of them."""
+    """The ways out of a divergence; none loses a commit.
+
+    After each of them, a checkpoint is to be asked for again.
+    """
     found = report.found
-    if found is None or not found.ours or found.commit is None:
+    if found is None or found.standing is not Standing.DIVERGED or found.commit is None:
         return ()
     ours, theirs = found.ours[0].id, found.commit
     git = ("git", "--git-dir", report.git_dir)

@@ -222,7 +222,7 @@ class _Drive:
 
     @property
     def _show(self) -> NextStep:
-        return NextStep.of("repo show", self._session.repository.name)
+        return NextStep.of("checkpoint show", self._session.ref, self._row.number)
 
 
 def _commits(count: int) -> str:

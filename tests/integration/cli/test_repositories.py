@@ -160,9 +160,9 @@ def test_where_accepted_work_goes_is_kept_and_shown(cli: Cli, app: Path, tmp_pat
     """A remote may be a path as a person writes it; a forge is named whole or not at all."""
     forge = ("--forge", "gitlab", "--forge-project", "g/app", "--merge-into", "main")
     cli.refused("repo", "add", "app", "--path", app, "--no-ask", *forge)
-    forge = (*forge, "--forge-token-secret", "FORGE_TOKEN")
+    token = ("--forge-token-secret", "FORGE_TOKEN")
     remote = f"{tmp_path}/a/../remote.git"
-    cli.json("repo", "add", "app", "--path", app, "--remote", remote, "--no-ask", *forge)
+    cli.json("repo", "add", "app", "--path", app, "--remote", remote, "--no-ask", *forge, *token)
 
     found = cli.json("repo", "show", "app")["details"]
     assert found["remote"] == remote

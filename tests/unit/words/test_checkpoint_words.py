@@ -1,5 +1,7 @@
 """One screen for branches that have diverged, and what was done with worktrees."""
 
+from dataclasses import replace
+
 import pytest
 
 from orchestrator.words.checkpoints import describe_worktree, divergence, recipes
@@ -51,9 +53,11 @@ def test_no_way_out_loses_a_commit() -> None:
     assert f"--force-with-lease=refs/heads/session/T1:{THEIRS}" in aside.text
 
 
-def test_there_is_no_way_out_of_what_has_not_diverged() -> None:
-    assert recipes(CheckpointReport(), "/srv/app.git", "session/T1") == ()
-    assert list(divergence(CheckpointReport(), "session/T1")) == []
+@pytest.mark.parametrize("standing", [each for each in Standing if each is not Standing.DIVERGED])
+def test_there_is_no_way_out_of_what_has_not_diverged(standing: Standing) -> None:
+    for report in (CheckpointReport(), replace(REPORT, found=replace(FOUND, standing=standing))):
+        assert recipes(report, "/srv/app.git", "session/T1") == ()
+        assert list(divergence(report, "session/T1")) == []
 
 
 @pytest.mark.parametrize("outcome", Synced)
