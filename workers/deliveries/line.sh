@@ -32,29 +32,70 @@ differ() { # from to words...
   git diff-tree -r --full-index --no-renames --no-color --no-ext-diff --no-textconv "$@" \
     "$from" "$to" --
 }
+print_patch() { # base tree
+  differ "$1" "$2" -p --binary --src-prefix=a/ --dst-prefix=b/
+}
 write_patch() { # base tree file
-  said=$(differ "$1" "$2" -p --binary --src-prefix=a/ --dst-prefix=b/ 2>&1 >"$3") || {
+  said=$(print_patch "$1" "$2" 2>&1 >"$3") || {
     require_commit "$1"
     require_tree "$2"
     failed git "$said"
   }
 }
-write_changes() { # from to: write the files that differ, and the sizes of the new ones
-  said=$(differ "$1" "$2" --raw --numstat -z 2>&1 >changes) || {
+write_changes() { # from to: write the files that differ, and the sizes of their contents
+  said=$(differ "$1" "$2" --raw -z 2>&1 >changes) || {
     require_commit "$1"
     require_tree "$2"
     failed git "$said"
   }
-  # A name with a newline may add a line here; the sizes are read by the object that they are of.
-  tr '\0' '\n' <changes |
-    sed -n 's/^:[0-7]* [0-7]* [0-9a-f]* \([0-9a-f]*\) [A-Z]$/\1/p' |
-    git cat-file --batch-check='%(objectname) %(objectsize)' >sizes || failed git cat-file
+  # A name with a newline may add a line here; a size is found by the object that it is of.
+  tr '\0' '\n' <changes | sed -n 's/^:[0-7]* [0-7]* \([0-9a-f]*\) \([0-9a-f]*\) [A-Z]$/\1\
+\2/p' | measure >sizes || failed git cat-file
+}
+measure() { # print the kinds and sizes of the objects whose names come in
+  git cat-file --batch-check='%(objectname) %(objecttype) %(objectsize)'
+}
+look_around() { # from to: write what gates ask for next: contents, and the history before the change
+  : >contents
+  : >found
+  total=0 from=$1 to=$2
+  set -- "$from"
+  while read -r oid type size; do
+    [ "$type" = blob ] || continue
+    total=$((total + size))
+    [ "$total" -gt "$ahead" ] || echo "$oid"
+    set -- "$@" "$oid"
+  done <sizes >few
+  [ ! -s few ] || git cat-file --batch <few >contents || failed git cat-file
+  [ $# -gt 1 ] && [ $# -lt 800 ] || return 0
+  differ "$from" "$to" --name-only -z >paths || failed git diff-tree
+  write_history "$@"
+  tell looked yes
+}
+write_history() { # head oid...: the commits of the line that put an object in or out of the paths
+  tip=$1
+  shift
+  for each; do
+    shift
+    set -- "$@" "--find-object=$each"
+  done
+  # The line may be shorter than the depth.
+  GIT_LITERAL_PATHSPECS=1 xargs -0 -r git log --first-parent -m --raw -z --no-abbrev --no-renames \
+    --no-color --no-ext-diff --format=%H "$@" --ignore-missing "$tip" "^$tip~$depth" -- \
+    <paths >found || failed git log
 }
 give() { # file...: tell their sizes, and print as much of them all as there is room, from the offset
-  for each; do tell size "$(wc -c <"$each")"; done
+  sizes=$(wc -c "$@") total=0
+  while read -r size file; do
+    [ "$file" = total ] || { tell size "$size"; total=$((total + size)); }
+  done <<END
+$sizes
+END
   printf '\0'
-  if [ "$offset" = 0 ]; then cat "$@"; else cat "$@" | tail -c "+$((offset + 1))"; fi |
-    head -c "$room"
+  case $offset in
+  0) cat "$@" ;;
+  *) cat "$@" | tail -c "+$((offset + 1))" ;;
+  esac | if [ $((total - offset)) -gt "$room" ]; then head -c "$room"; else cat; fi
 }
 
 changes() { # base tree
@@ -74,19 +115,20 @@ publish_tree() { # base tree: give its changes and its patch, which makes that t
   write_patch "$1" "$2" patch
   [ "$offset" != 0 ] || {
     apply_patch "$1" patch
-    [ "$applied" = "$(git rev-parse "$2^{tree}")" ] || fail other_tree "$applied"
+    [ "$applied" = "$2" ] || [ "$applied" = "$(git rev-parse "$2^{tree}")" ] ||
+      fail other_tree "$applied"
   }
+  look_around "$1" "$2"
   tell oid "$(git hash-object --no-filters patch)"
-  give changes sizes patch
+  give changes sizes contents found patch
 }
 contents() { # oid...: give the blobs that are not larger than the limit
   open_line
-  printf '%s\n' "$@" |
-    git cat-file --batch-check='%(objectname) %(objecttype) %(objectsize)' >found ||
-    failed git cat-file
+  printf '%s\n' "$@" | measure >sizes || failed git cat-file
   while read -r oid type size; do
     [ "$type" != blob ] || [ "$size" -gt "$limit" ] || echo "$oid"
-  done <found | git cat-file --batch >contents || failed git cat-file
+  done <sizes >few
+  git cat-file --batch <few >contents || failed git cat-file
   give contents
 }
 entries() { # tree root: give the names in the root, if asked for, and in the folders at paths
@@ -106,20 +148,11 @@ links() { # tree: give its symbolic links, a line for each with NUL for newline,
     failed git cat-file
   give found targets
 }
-history() { # head oid...: print the commits of the line that put an object in or out of the paths
+history() { # head oid...
   open_line
-  head=$1
-  shift
-  require_commit "$head"
+  require_commit "$1"
   printf %s "$paths" | base64 -d >paths || failed git base64
-  before=$(git rev-list --first-parent --skip="$depth" --max-count=1 "$head" --)
-  for each; do
-    shift
-    set -- "$@" "--find-object=$each"
-  done
-  GIT_LITERAL_PATHSPECS=1 xargs -0 git log --first-parent -m --raw -z --no-abbrev --no-renames \
-    --no-color --no-ext-diff --format=%H "$@" "$head" ${before:+"^$before"} -- <paths >found ||
-    failed git log
+  write_history "$@"
   give found
 }
 
@@ -131,11 +164,9 @@ apply_patch() { # base file: set applied to the tree that it makes
   applied=$(git write-tree) || failed git write-tree
 }
 prove() { # base tree oid: tell whether the patch between them has that name
-  open_line
-  require_commit "$1"
-  git cat-file -e "$2^{tree}" 2>/dev/null || return 0
-  write_patch "$1" "$2" patch
-  [ "$(git hash-object --no-filters patch)" != "$3" ] || { tell proven yes; forget_parts "$3"; }
+  require_place
+  found=$(print_patch "$1" "$2" 2>/dev/null | git hash-object --no-filters --stdin)
+  [ "$found" != "$3" ] || { tell proven yes; forget_parts "$3"; }
 }
 take_part() { # oid number: keep a part of a patch
   open_line
@@ -149,10 +180,9 @@ forget_parts() { # oid
 }
 apply_parts() { # base tree oid count: make the tree of the parts that were sent, and remove them
   open_line
-  each=0
-  while [ "$each" -lt "$4" ]; do
-    cat "$place/work/patch.$3.$4.$each" || fail no_part "$each"
-    each=$((each + 1))
+  part=0
+  while [ "$part" -lt "$4" ] && cat "$place/work/patch.$3.$4.$part"; do
+    part=$((part + 1))
   done >patch 2>/dev/null
   [ "$(git hash-object --no-filters patch)" = "$3" ] || fail no_part "$3"
   apply_patch "$1" patch

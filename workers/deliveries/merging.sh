@@ -10,18 +10,27 @@ make_commit() { # tree at title delivery parent...: set made_commit
   made_commit=$(GIT_AUTHOR_DATE=$at GIT_COMMITTER_DATE=$at git commit-tree "$tree" "$@" \
     -m "$title" -m "Delivery: sha256:$delivery" 2>said)
 }
-put_ref() { # kind name oid: have it ready; put_refs moves all of them to their places
-  mkdir -p "refs/$1" && echo "$3" >"refs/$1/$2" || failed no_place "$made"
+prepare_refs() {
+  mkdir deliveries conflicts sessions bases || failed no_place "$made"
+}
+put_ref() { # kind name oid: have it ready, if it is not there; put_refs moves it to its place
+  kept=
+  { read -r kept <"$GIT_DIR/refs/replan/$1/$2"; } 2>/dev/null
+  [ "$kept" = "$3" ] || echo "$3" >"$1/$2" || failed no_place "$made"
 }
 put_refs() {
-  for each in refs/*; do
-    [ -d "$each" ] || continue
-    mkdir -p "$GIT_DIR/refs/replan/${each#refs/}" &&
-      mv -f "$each"/* "$GIT_DIR/refs/replan/${each#refs/}" || failed no_place "$GIT_DIR"
+  for kind in deliveries conflicts sessions bases; do
+    for each in "$kind"/*; do
+      [ -e "$each" ] || break
+      each=$GIT_DIR/refs/replan/$kind
+      [ -d "$each" ] || mkdir -p "$each" && mv -f "$kind"/* "$each" || failed no_place "$each"
+      break
+    done
   done
 }
 merge() { # head session (delivery base tree at title)...: tell the commit and tree of each
   open_line
+  prepare_refs
   head=$1 session=$2
   shift 2
   [ -z "$session" ] || advance "$session" "$head"
@@ -31,8 +40,10 @@ merge() { # head session (delivery base tree at title)...: tell the commit and t
     shift 5
   done
   put_refs
+  tell before "$before"
   write_changes "$before" "$head"
-  give changes sizes
+  look_around "$before" "$head"
+  give changes sizes contents found
 }
 merge_one() { # delivery base tree at title
   make_commit "$3" "$4" "$5" "$1" "$2" || explain "$2" "$3"
@@ -61,23 +72,25 @@ explain() { # base tree: say why no commit could be made
   failed git "$(cat said)"
 }
 merge_trees() { # delivery base tree at title: set head and merged
-  merge_commits "$head" "$own"
-  code=$?
-  # The sides of a conflict have names that say which is which.
-  [ $code != 1 ] || { name_sides && as_named merge_commits session delivery; code=$?; }
-  [ $code != 129 ] || { merge_files "$2"; code=$?; }
-  merged=$(head -c ${#head} merge)
-  case $code in
+  merged=$(merge_commits "$head" "$own" 2>said)
+  case $? in
   0) ;;
-  1) conflict "$1" ;;
+  1)
+    # The sides of a conflict get names that say which is which.
+    name_sides && as_named merge_commits session delivery -z >merge
+    conflict "$1"
+    ;;
+  129) merge_files "$2" || conflict "$1" ;;
   *) failed git "$(cat said)" ;;
   esac
   make_commit "$merged" "$4" "Accept $5" "$1" "$head" "$own" || failed git "$(cat said)"
   head=$made_commit
 }
-merge_commits() { # one another: write the merged tree, and the names of files that conflict
-  git -c merge.directoryRenames=false merge-tree --write-tree -z --name-only --no-messages \
-    "$1" "$2" >merge 2>said
+merge_commits() { # one another words...: print the merged tree, and the names of files that conflict
+  one=$1 another=$2
+  shift 2
+  git -c merge.directoryRenames=false merge-tree --write-tree --name-only --no-messages "$@" \
+    "$one" "$another"
 }
 name_sides() { # make a git directory with our objects, in which the sides have names
   mkdir -p names/refs/heads names/objects && printf %s "$meant" >names/config &&
@@ -94,8 +107,8 @@ as_named() { # words...: call a function in that git directory
 }
 # Before 2.38, git cannot merge without a work tree. What follows can, file by file: a file that
 # one side has moved and the other has changed is a conflict then.
-merge_files() { # base: as merge_commits
-  rm -f conflicts
+merge_files() { # base: set merged; write it and the names of files that conflict, if any do
+  rm -f conflicting
   said=$(git read-tree -i -m --aggressive "$1" "$head" "$own" 2>&1) || failed git "$said"
   git diff-index --cached --no-renames --diff-filter=U --name-only -z "$head" -- |
     xargs -0 -r -n 1 sh -c '
@@ -127,17 +140,17 @@ END
       oid=$(git hash-object -w --no-filters ours) || exit 255
     }
     merge || conflict=1 mode=${m2:-$m3} oid=${o2:-$o3}
-    [ -z "$conflict" ] || printf "%s\0" "$1" >>conflicts
+    [ -z "$conflict" ] || printf "%s\0" "$1" >>conflicting
     printf "%s %s\t%s\0" "$mode" "$oid" "$1" | git update-index -z --index-info 2>/dev/null ||
       printf "%s\0" "$1" | git update-index -z --force-remove --stdin || exit 255
   ' sh || failed git read-tree
   merged=$(git write-tree) || failed git write-tree
-  printf '%s\0' "$merged" >merge
-  [ -s conflicts ] || return 0
-  cat conflicts >>merge
+  [ -s conflicting ] || return 0
+  { printf '%s\0' "$merged" && cat conflicting; } >merge
   return 1
 }
 conflict() { # delivery: tell its conflict, and end
+  merged=$(head -c ${#head} merge)
   put_ref conflicts "$1" "$merged"
   put_refs
   tell conflict "$1"
@@ -148,6 +161,7 @@ conflict() { # delivery: tell its conflict, and end
 }
 keep() { # session head
   open_line
+  prepare_refs
   advance "$1" "$2"
   put_refs
 }

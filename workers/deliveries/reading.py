@@ -1,15 +1,19 @@
 """What git prints about trees and histories, as values; pure."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from workers.agents.workspaces.script import Fields, values
 from workers.deliveries.changes import NO_MODE, Change, FileChange
 from workers.deliveries.values import Accepted
 
+_HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+
 
 def read_changes(found: bytes, sizes: bytes) -> tuple[FileChange, ...]:
-    """The changes in what `diff-tree --raw -z` printed; `sizes` has a line for each new blob."""
-    known = dict(line.split(b" ", 1) for line in sizes.splitlines())
+    """The changes in what `diff-tree --raw -z` printed; `sizes` has a line for each object."""
+    told = (line.split(b" ") for line in sizes.splitlines())
+    known = {each[0]: int(each[2]) for each in told if each[1] == b"blob"}
     return tuple(
         FileChange(
             path.decode(errors="surrogateescape"),
@@ -18,29 +22,30 @@ def read_changes(found: bytes, sizes: bytes) -> tuple[FileChange, ...]:
             new_mode.decode(),
             "" if old_mode.decode() == NO_MODE else old_oid.decode(),
             "" if new_mode.decode() == NO_MODE else new_oid.decode(),
-            int(size) if (size := known.get(new_oid, b"")).isdigit() else 0,
+            known.get(new_oid, 0),
         )
         for (old_mode, new_mode, old_oid, new_oid, status), path in _raw(found)
     )
 
 
 def _raw(found: bytes) -> Iterator[tuple[Sequence[bytes], bytes]]:
-    """The entries before those that count lines, which do not begin with a colon."""
-    tokens = iter(found.split(b"\0"))
-    for token in tokens:
-        if not token.startswith(b":"):
-            return
-        yield token[1:].split(b" "), next(tokens)
+    tokens = iter(found.split(b"\0")[:-1])
+    return ((token[1:].split(b" "), next(tokens)) for token in tokens)
 
 
-def read_lines_changed(found: bytes) -> tuple[int, int]:
-    """The lines that were added and deleted, from the counts after the changes."""
-    tokens = found.split(b"\0")[2 * len(list(_raw(found))) : -1]
-    counts = [token.split(b"\t", 2)[:2] for token in tokens]
-    added, deleted = (
-        sum(int(each[side]) for each in counts if each[side] != b"-") for side in (0, 1)
-    )
-    return added, deleted
+def count_lines(patch: bytes) -> tuple[int, int]:
+    """The lines that a patch of git adds and deletes, in files that are not binary."""
+    counts = {b"+": 0, b"-": 0, b" ": 0}
+    old = new = 0
+    for line in patch.split(b"\n"):
+        sign = line[:1]
+        if (old or new) and sign in counts:
+            counts[sign] += 1
+            old -= sign != b"+"
+            new -= sign != b"-"
+        elif hunk := _HUNK.match(line):
+            old, new = (1 if each is None else int(each) for each in hunk.groups())
+    return counts[b"+"], counts[b"-"]
 
 
 def read_contents(found: bytes) -> dict[str, bytes]:

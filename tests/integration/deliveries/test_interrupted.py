@@ -24,8 +24,8 @@ from workers.deliveries.line import Line
 from workers.deliveries.values import Conflict
 from workers.shells.ports import Call
 
-_FEWEST = 5
-"""Calls that each script makes at least."""
+_FEWEST = 4
+"""How often each script dies at least."""
 
 WATCHED = ("git", "mkdir", "mv", "rm", "base64", "cat", "xargs")
 
@@ -50,6 +50,11 @@ class Mortal(ScriptedShell):
         """Die before that call, counted from now on; 0 for never."""
         self._turn = turn
         self._count.write_text("")
+
+    @property
+    def started(self) -> int:
+        """How many there were since then."""
+        return len(self._count.read_text())
 
     def run(self, call: Call, **_: object) -> CommandResult:
         """What the shell did with it; without an exit code if it died."""
@@ -93,11 +98,6 @@ class Scene:
         return cls(base, Meta(base, first), patch, trees)
 
 
-def publish(line: Line, scene: Scene) -> object:
-    """Publish a tree that is there."""
-    return line.publish(scene.base, scene.trees[0])
-
-
 def apply(line: Line, scene: Scene) -> None:
     """Send a patch, in more than one part, and make the tree that is not there."""
     line.apply(scene.first, scene.patch)
@@ -116,7 +116,7 @@ def keep(line: Line, scene: Scene) -> None:
     line.keep("T1@app", scene.base)
 
 
-@pytest.mark.parametrize("act", [publish, apply, merge, keep])
+@pytest.mark.parametrize("act", [apply, merge, keep])
 def test_whoever_repeats_it_gets_the_same(
     tmp_path: Path, repository: Repository, act: Callable[[Line, Scene], object]
 ) -> None:
@@ -127,22 +127,23 @@ def test_whoever_repeats_it_gets_the_same(
     base = Workspaces(shell, repository, root=str(place)).base("R1").sha
     scene = Scene.on(line, Objects(place / "app/ours.git"), base)
     shutil.copytree(place, spare, symlinks=True)
+    shell.die_before(0)
     expected, left = act(line, scene), _left(place)
-    turn = 0
-    died = True
-    while died:
-        turn += 1
+    deaths = 0
+    for turn in range(1, shell.started + 1):
         shutil.rmtree(place)
         shutil.copytree(spare, place, symlinks=True)
         shell.die_before(turn)
         try:
             act(line, scene)
-            died = False
         except Transient:
+            deaths += 1
             shell.die_before(0)
             assert act(line, scene) == expected, f"turn {turn}"
+            line.changes(base, base)  # any script sweeps up what another one has left
         assert _left(place) == left, f"turn {turn}"
-    assert turn > _FEWEST
+    # Two calls of a pipeline may pass the moment together.
+    assert deaths > _FEWEST
 
 
 def _left(place: Path) -> tuple[bytes, list[Path], list[Path]]:

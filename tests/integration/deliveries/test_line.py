@@ -2,16 +2,21 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+from shared.domain.attempt import CommandResult
 from shared.domain.errors import Rejected
+from shared.domain.target import Repository
+from tests.fakes.scripted_shell import ScriptedShell
 from tests.integration.deliveries.trees import FILE, LINK, Objects, files
 from workers.agents.workspaces.workspaces import Workspaces
 from workers.deliveries.changes import NO_MODE, Change, FileChange
 from workers.deliveries.line import Line
 from workers.deliveries.refusals import BundleMismatch
 from workers.deliveries.values import Accepted, Conflict, DeliveryCommit, Merged
+from workers.shells.ports import Call, Shell
 
 AT = datetime(2026, 11, 23, 1, 2, 3, tzinfo=UTC)
 HELLO = files(readme="hello\n", code="print(1)\n")
@@ -49,6 +54,40 @@ def test_a_tree_is_published_with_what_it_changes(line: Line, ours: Objects, bas
     assert found.patch == line.patch(base, tree)
     blobs = line.contents([each.new_oid for each in found.changes if each.has_new_blob], 5)
     assert blobs == {ours.name_of(f"{tree}:new"): b"\0\0"}
+
+
+def test_what_gates_ask_for_comes_along(
+    repository: Repository, local_shell: Shell, place: Path, ours: Objects, base: str
+) -> None:
+    """Contents and history: with what is published and with what is merged, in one call each."""
+    old = ours.commit(HELLO | files(readme="old\n"), base)
+    new = ours.commit(HELLO | files(readme="new\n"), old)
+    tree = ours.tree(HELLO | files(readme="old\n", code="print(2)\n"))
+    shell = CountingShell(local_shell)
+    line = Line(shell, repository, root=str(place))
+    published = line.publish(new, tree)
+    merged = line.merge(new, [delivery(1, new, tree)])
+    assert isinstance(merged, Merged)
+    assert merged.changes == published.changes
+    oids = [oid for each in merged.changes for oid in (each.old_oid, each.new_oid)]
+    contents = line.contents(oids, 100)
+    assert set(contents.values()) == {b"old\n", b"new\n", b"print(1)\n", b"print(2)\n"}
+    assert line.reverted(new, merged.changes) == (("readme", new),)
+    assert shell.count == 2
+    assert line.contents(oids, 4).keys() == {oids[2], oids[3]}
+
+
+class CountingShell(ScriptedShell):
+    """Another shell, and how often it was called."""
+
+    def __init__(self, shell: Shell) -> None:
+        super().__init__({})
+        self._shell, self.count = shell, 0
+
+    def run(self, call: Call, **_: object) -> CommandResult:
+        """As the other shell."""
+        self.count += 1
+        return self._shell.run(call)
 
 
 def test_what_does_not_fit_into_one_answer_comes_in_parts(

@@ -106,7 +106,7 @@ recurseSubmodules = false
 objectFormat = $format
 "
   [ $version = 1 ] || meant=${meant%'[extensions]'*}
-  rm -f "$GIT_DIR/commondir"
+  [ ! -e "$GIT_DIR/commondir" ] && [ ! -L "$GIT_DIR/commondir" ] || rm -f "$GIT_DIR/commondir"
   [ "$held" = "$meant" ] && return
   mkdir -p "$GIT_DIR/objects/pack" "$GIT_DIR/objects/info" "$GIT_DIR/refs" "$GIT_DIR/info" &&
     [ -e "$GIT_DIR/HEAD" ] || echo 'ref: refs/heads/none' >"$GIT_DIR/HEAD"
