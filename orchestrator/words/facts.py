@@ -226,6 +226,8 @@ def _pass_start(fact: f.PassStarted, title: str) -> str:
 
 def _pass_end(fact: f.PassFinished) -> str:
     told = _ENDINGS[fact.ending].format(step=fact.step)
+    if fact.published is not None:
+        return f"step {fact.step} delivered {fact.published.delivery[:12]}"
     if fact.ending is Ending.DONE:
         return told
     errors = f" ({count_of(fact.errors, 'error')})" if fact.errors else ""
