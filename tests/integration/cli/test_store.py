@@ -64,6 +64,16 @@ def test_a_bundle_is_put_and_had(cli: Cli, root: Path, tmp_path: Path) -> None:
     assert {entry["verb"] for entry in entries} == {"store.put"}
 
 
+def test_a_bundle_is_had_without_a_database(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli.json("store", "put", written(tmp_path))
+    monkeypatch.setenv("REPLAN_DATABASE_URL", "postgresql://me@127.0.0.1:1/none")
+    assert cli.json("store", "verify", SHA256)["details"]["verified"] == 1
+    assert cli.json("store", "get", SHA256)["details"]["size"] == len(BYTES)
+    cli.json("store", "verify", code=4)
+
+
 def test_what_is_no_bundle_is_refused(cli: Cli, root: Path, tmp_path: Path) -> None:
     assert cli.refused("store", "put", written(tmp_path, PATCH))["stage"] == "bundle"
     assert cli.refused("store", "put", tmp_path / "missing")["stage"] == "input"

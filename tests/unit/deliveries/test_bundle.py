@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.deliveries import bundle as bundles
@@ -51,11 +51,13 @@ built = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(built)
 def test_what_was_packed_is_unpacked(bundle: Bundle) -> None:
     assert unpack(pack(bundle)) == bundle
 
 
+@settings(deadline=None)
 @given(built, st.data())
 def test_whatever_is_unpacked_has_the_one_form(bundle: Bundle, data: st.DataObject) -> None:
     """A byte that is changed, removed or added makes another bundle, or none."""
@@ -70,6 +72,7 @@ def test_whatever_is_unpacked_has_the_one_form(bundle: Bundle, data: st.DataObje
     assert pack(found) == changed
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=2000))
 def test_no_bytes_make_it_fail_in_another_way(data: bytes) -> None:
     with pytest.raises(Rejected) as caught:
