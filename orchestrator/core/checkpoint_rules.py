@@ -54,7 +54,8 @@ def overtaken_checkpoint(state: RunState, fact: CheckpointFact) -> bool:
     under_way = present.phase is CheckpointPhase.UNDER_WAY
     match fact:
         case CheckpointRequested():
-            return not has_unpublished(state) or present.wanted
+            covered = under_way and present.accepted == state.accepted
+            return not has_unpublished(state) or present.wanted or covered
         case CheckpointFinished():
             late = state.phase is RunPhase.CANCELLED
             in_vain = late and fact.ending is not CheckpointEnding.COMPLETE
@@ -106,7 +107,7 @@ def drive_checkpoint(state: RunState) -> Advance:
         return state, ()
     idle = BUSY.isdisjoint(step.phase for step in state.steps.values())
     if present.wanted or (idle and state.policy.checkpoint == AT_END):
-        begun = Checkpoint(present.number + 1, CheckpointPhase.UNDER_WAY)
+        begun = Checkpoint(present.number + 1, CheckpointPhase.UNDER_WAY, accepted=state.accepted)
         return replace(state, checkpoint=begun), (_job(begun),)
     if idle:
         return _wait(

@@ -21,6 +21,9 @@ from shared.domain.task import ENDED_STEP, RunPhase, StepPhase
 
 Advance = tuple[RunState, tuple[Decision, ...]]
 
+_OVER = frozenset({StepPhase.DONE, StepPhase.CANCELLED, StepPhase.REPLACED})
+"""The phases from which nothing brings a step back."""
+
 
 def follow_up(
     before: RunState, state: RunState, decisions: tuple[Decision, ...], *, cancelled: bool = False
@@ -71,8 +74,10 @@ def _withdrawn(
 
 def _may_publish(step: StepState) -> bool:
     """Whether the present pass of a step may still publish something, or may have done so."""
+    if step.phase in AT_WORK:
+        return True
     driven_on = step.unfinished or step.waits_for is WaitsFor.RECORDS
-    return step.phase in AT_WORK or driven_on
+    return driven_on and step.phase not in _OVER
 
 
 def _strand(state: RunState) -> RunState:

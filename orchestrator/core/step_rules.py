@@ -47,6 +47,7 @@ def enqueue_pass(step: StepState, *, delay: float = 0.0) -> StepAdvance:
         phase=StepPhase.READY,
         pass_no=step.pass_no + 1,
         waits_for=None,
+        unfinished=False,
         handed_up=False,
         draft=None,
         acceptance=None,

@@ -42,7 +42,7 @@ STEP_TRANSITIONS: Mapping[S, Mapping[type, frozenset[S]]] = {
     },
     S.DETAILING: {
         f.StepsReplaced: frozenset({S.REPLACED}),
-        f.StepDetailed: frozenset({S.READY, S.NOT_STARTED}),
+        f.StepDetailed: frozenset({S.READY, S.NOT_STARTED, S.SKIPPED}),
         f.LooksRequested: frozenset({S.DETAILING}),
         f.LooksTaken: frozenset({S.DETAILING}),
         f.JobFailed: frozenset({S.DETAILING, S.WAITING}),

@@ -148,6 +148,7 @@ class CheckpointEnding(StrEnum):
 class Checkpoint:
     """The newest checkpoint of a session; `number` counts them, `postponed` its postponements.
 
+    It publishes the first `accepted` acceptances, and those that came before a worker began.
     `wanted` says that a person wants another one to follow.
     """
 
@@ -155,3 +156,4 @@ class Checkpoint:
     phase: CheckpointPhase = CheckpointPhase.IDLE
     postponed: int = 0
     wanted: bool = False
+    accepted: int = 0

@@ -2,7 +2,8 @@
 
 from shared.domain import facts as f
 from shared.domain.jobs import JobKind, LossSign
-from tests.unit.core.world import OpenJob, World
+from tests.unit.core.open_jobs import OpenJob
+from tests.unit.core.world import World
 
 
 def meet_another_key(world: World) -> None:

@@ -10,11 +10,9 @@ from shared.domain.approval import Approval, ApprovalScope, plan_digest
 from shared.domain.attempt import Answer
 from shared.domain.budget import Ending
 from shared.domain.jobs import JobKind
-from shared.domain.plan import (
-    PlanningRole,
-)
+from shared.domain.plan import Plan, PlanningRole
 from shared.domain.question import Question
-from shared.domain.task import RunPhase, StepPhase, TaskPhase
+from shared.domain.task import StepPhase
 from tests.unit.core.accidents import cancel_attempt, lose_worker, meet_another_key
 from tests.unit.core.drawn import (
     allowed,
@@ -26,20 +24,33 @@ from tests.unit.core.drawn import (
 )
 from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, subtasks
 from tests.unit.core.lookers import look, looks
+from tests.unit.core.open_jobs import OpenJob
 from tests.unit.core.planners import changed_plan, detailed_plan, is_detailing
-from tests.unit.core.world import HELD_UP, OpenJob, World
+from tests.unit.core.session_actors import (
+    delivering,
+    publish_unheard,
+    published,
+    session_answer,
+    session_wishes,
+)
+from tests.unit.core.world import HELD_UP, World
 
 APPROVALS = (Approval("d", ApprovalScope.ONCE, "ann", datetime(2026, 1, 1, tzinfo=UTC)),)
 MONEY = (WaitsFor.BUDGET, WaitsFor.SPENDING)
 FAMILIES = ("transient", "transient", "unavailable", "rejected", "misconfigured", "defect")
 
 
-def begin(rng: Random, *, echoing: bool) -> World:
+def begin(rng: Random, *, echoing: bool, delivers: bool = False) -> World:
     """A world in which a task has just been submitted."""
-    world = World(rng, echoing=echoing, impatience=rng.choice([0.0, 0.1, 1.0]))
+    impatience = rng.choice([0.0, 0.1, 1.0])
+    world = World(rng, echoing=echoing, impatience=impatience, delivers=delivers)
     given = some_plan(rng, complete=rng.random() < 0.6) if rng.random() < 0.6 else None
     runs = tuple(range(1, rng.randint(1, 2) + 1))
-    world.submit(f.TaskSubmitted(some_policy(rng), runs, given))
+    policy = some_policy(rng)
+    if delivers:
+        policy = delivering(rng, policy)
+        given = Plan(()) if rng.random() < 0.15 else given
+    world.submit(f.TaskSubmitted(policy, runs, given))
     if rng.random() < 0.02:
         world.mail.appendleft((None, f.CancelRequested()))
     for run in runs:
@@ -74,14 +85,16 @@ def erratic_worker(world: World, job: OpenJob) -> None:
     meet_another_key(world)
     clean_up(world)
     cancel_attempt(world, job)
+    publish_unheard(world, job)
     lose_worker(world, job)
     if job.kind is JobKind.EXECUTE and not job.started and rng.random() < 0.8:
         obliging_worker(world, job)
     elif rng.random() < (0.5 if job.kind is JobKind.ADVISE else 0.25):
         world.report(job, _failure(job, rng.choice(FAMILIES)))
     elif job.kind is JobKind.EXECUTE:
-        ending = rng.choice([*Ending, Ending.CANCELLED, *[Ending.DONE] * 4])
-        world.report(job, _pass_end(job, ending, rng.randint(0, 4)))
+        endings = [each for each in Ending if world.delivers or each is not Ending.REFUSED]
+        ending = rng.choice([*endings, Ending.CANCELLED, *[Ending.DONE] * 4])
+        world.report(job, _pass_end(world, job, ending, rng.randint(0, 4)))
     else:
         obliging_worker(world, job)
 
@@ -96,12 +109,14 @@ def obliging_worker(world: World, job: OpenJob, *, ending: Ending = Ending.DONE)
     world.report(job, _answer(world, job, ending))
 
 
-def _answer(  # noqa: C901 - one case a kind of job
+def _answer(  # noqa: C901, PLR0912 - one case a kind of job
     world: World, job: OpenJob, ending: Ending
 ) -> f.Fact:
-    if looks(world, job):
-        return look(world, job)
     match job.kind:
+        case JobKind.ACCEPT | JobKind.REVIEW | JobKind.CHECKPOINT:
+            return session_answer(world, job)
+        case _ if looks(world, job):
+            return look(world, job)
         case JobKind.REFINE:
             if world.rng.random() < 0.3:
                 return f.QuestionAsked(Question("which?", ("a", "b")))
@@ -129,11 +144,14 @@ def _answer(  # noqa: C901 - one case a kind of job
         case JobKind.ADVISE:
             retry = world.rng.random() < 0.5
             return f.RetryAdvised(job.step, job.revision, job.pass_no, retry, 1.0)
-    return _pass_end(job, ending, 4 if ending is Ending.THRESHOLD else 0)
+    return _pass_end(world, job, ending, 4 if ending is Ending.THRESHOLD else 0)
 
 
-def _pass_end(job: OpenJob, ending: Ending, errors: int) -> f.PassFinished:
+def _pass_end(world: World, job: OpenJob, ending: Ending, errors: int) -> f.PassFinished:
     assert job.step is not None
+    if world.delivers and ending is Ending.DONE and (delivery := published(world, job)):
+        place = job.step, job.revision, job.pass_no
+        return f.PassFinished(*place, ending, errors, published=delivery)
     asked = Question("which?") if ending is Ending.NEEDS_INPUT and errors else None
     unpaid = unpaid_call(job.pass_no) if ending is Ending.OVER_BUDGET else None
     place = job.step, job.revision, job.pass_no
@@ -170,39 +188,43 @@ def erratic_person(world: World) -> None:
         wishes += [(None, replied(asked)) for asked in (None, 1, 2)]
     if world.task.plan is not None:
         wishes += [(None, plan_approved(world))] * 3
+    if world.delivers:
+        wishes += session_wishes(world, run_id)
     if rng.random() < world.impatience:
         wishes += [(None, f.CancelRequested()), (run_id, f.CancelRequested())]
-    for ordinal, state in steps.items():
-        revised = f.StepRevised(ordinal, state.revision + 1, BY_HAND, subtasks("by hand"))
-        wishes += [
-            (run_id, revised),
-            (run_id, f.RevisionRequested(ordinal, rng.choice(["", "look"]))),
-            (run_id, f.StepAbandoned(ordinal)),
-            (run_id, sent(state)),
-        ]
-        told = f.OutcomeTold(
-            ordinal, state.revision, rng.randint(0, state.pass_no), rng.choice(list(Answer))
-        )
-        wishes.append((run_id, told))
-        if state.waits_for is WaitsFor.OUTCOME:
-            answered = dataclasses.replace(told, pass_no=state.pass_no)
-            wishes += [(run_id, answered)] * 4
-        settled = records_settled(rng, state)
-        wishes += [(run_id, settled)] * (
-            4 if state.waits_for is WaitsFor.RECORDS else rng.random() < 0.1
-        )
-        reply = replied(ordinal, state.pass_no, rng.choice(["which?", "when?"]))
-        wishes += [(run_id, reply)] * (
-            4 if state.waits_for is WaitsFor.ANSWER else rng.random() < 0.1
-        )
-        wishes += [(run_id, allowed(state, waits)) for waits in MONEY if waits is state.waits_for]
-        for word in (approved(state, rng.randint(0, state.pass_no)), denied(state)):
-            wishes += [(run_id, word)] * (5 if state.waits_for is WaitsFor.APPROVAL else 1)
-        if state.phase in HELD_UP:
-            wishes += [(run_id, f.StepAbandoned(ordinal))] * 4
-        if state.phase is StepPhase.SKIPPED:
-            wishes += [(run_id, revised), (run_id, f.ResumeRequested())] * 3
+    for state in steps.values():
+        wishes += [(run_id, fact) for fact in _wishes_for(rng, state)]
     world.post(*rng.choice(wishes))
+
+
+def _wishes_for(rng: Random, state: StepState) -> list[f.RunFact]:
+    """What somebody may want of a step, whether it makes sense now or not."""
+    ordinal = state.ordinal
+    revised = f.StepRevised(ordinal, state.revision + 1, BY_HAND, subtasks("by hand"))
+    wishes: list[f.RunFact] = [
+        revised,
+        f.RevisionRequested(ordinal, rng.choice(["", "look"])),
+        f.StepAbandoned(ordinal),
+        sent(state),
+    ]
+    told = f.OutcomeTold(
+        ordinal, state.revision, rng.randint(0, state.pass_no), rng.choice(list(Answer))
+    )
+    wishes.append(told)
+    if state.waits_for is WaitsFor.OUTCOME:
+        wishes += [dataclasses.replace(told, pass_no=state.pass_no)] * 4
+    settled = records_settled(rng, state)
+    wishes += [settled] * (4 if state.waits_for is WaitsFor.RECORDS else rng.random() < 0.1)
+    reply = replied(ordinal, state.pass_no, rng.choice(["which?", "when?"]))
+    wishes += [reply] * (4 if state.waits_for is WaitsFor.ANSWER else rng.random() < 0.1)
+    wishes += [allowed(state, waits) for waits in MONEY if waits is state.waits_for]
+    for word in (approved(state, rng.randint(0, state.pass_no)), denied(state)):
+        wishes += [word] * (5 if state.waits_for is WaitsFor.APPROVAL else 1)
+    if state.phase in HELD_UP:
+        wishes += [f.StepAbandoned(ordinal)] * 4
+    if state.phase is StepPhase.SKIPPED:
+        wishes += [revised, f.ResumeRequested()] * 3
+    return wishes
 
 
 def approved(step: StepState, pass_no: int | None = None) -> f.CommandsApproved:
@@ -232,63 +254,6 @@ def plan_approved(world: World) -> f.PlanApproved:
     return f.PlanApproved(plan_digest(world.task.plan), "ann", APPROVALS)
 
 
-def finish(world: World, strategy: str, *, bound: int = 2000) -> None:
-    """Facts arrive, workers work, and a person answers what is asked, until nothing is left.
-
-    `strategy` is what the person does about a step that waits: "resume" (or say how its command
-    ended), "revise", "abandon" (in
-    that world no pass succeeds any more), or "mixed": now this, now that, with some success. Now
-    and then somebody thinks better of an end in error.
-    """
-    regretted = world.rng.random() < 0.4
-    for _ in range(bound):
-        if world.mail:
-            world.deliver()
-        elif world.echoes:
-            world.fold(*world.echoes.pop())
-        elif held_up(world) and world.rng.random() < 0.3:
-            _answer_run(world, held_up(world)[0], strategy)
-        elif world.jobs:
-            world.check_at_rest()
-            endings = {
-                "abandon": [Ending.THRESHOLD],
-                "mixed": [
-                    Ending.DONE,
-                    Ending.BLOCKED,
-                    Ending.UNKNOWN,
-                    Ending.NEEDS_APPROVAL,
-                    Ending.NEEDS_INPUT,
-                    Ending.FORGOTTEN,
-                    Ending.OVER_BUDGET,
-                ],
-            }
-            ending = world.rng.choice(endings.get(strategy, [Ending.DONE]))
-            obliging_worker(world, next(iter(world.jobs.values())), ending=ending)
-        elif world.ended():
-            if regretted:
-                meet_another_key(world)  # a worker that is late
-                clean_up(world)
-                return
-            regretted = True
-            _think_better_of_it(world)
-        else:
-            world.check_at_rest()
-            _answer_what_is_asked(world, strategy)
-    raise AssertionError(f"not ended after {bound} turns: {world.task} {world.runs}")
-
-
-def _think_better_of_it(world: World) -> None:
-    """What ended in error is taken up again, as a whole or at some step."""
-    rng = world.rng
-    for run_id, run in world.runs.items():
-        if run.phase is not RunPhase.ERROR:
-            continue
-        lost = [s for s in run.steps.values() if s.phase in {StepPhase.ERROR, StepPhase.SKIPPED}]
-        one = rng.choice(lost[-2:])
-        revised = f.StepRevised(one.ordinal, one.revision + 1, BY_HAND, subtasks("by hand"))
-        world.post(run_id, revised if rng.random() < 0.5 else f.ResumeRequested())
-
-
 def clean_up(world: World) -> None:
     """What cancelled steps left running is found and ended, of every second step in vain.
 
@@ -315,79 +280,3 @@ def _clean_up_step(world: World, run_id: int, step: StepState) -> None:
         else:
             world.fold(run_id, _failure(job, FAMILIES[job.postponed % len(FAMILIES)]))
     assert place not in world.left_running, "a command runs on and nobody knows of it"
-
-
-def _answer_what_is_asked(world: World, strategy: str) -> None:
-    meet_another_key(world)
-    if waiting := held_up(world):
-        _answer_run(world, waiting[0], strategy)
-        return
-    assert world.task.phase is TaskPhase.WAITING, "nothing is asked and nothing goes on"
-    if world.task.asking and world.rng.random() < 0.5:
-        world.post(None, replied(None))
-        return
-    if world.task.plan is None:
-        again = f.ResumeRequested() if world.task.unrefined and world.rng.random() < 0.3 else None
-        world.post(None, again or f.PlanDrafted(some_plan(world.rng, complete=True)))
-        return
-    if unanswered := world.task.open_questions():
-        world.post(None, replied(unanswered[0].ordinal))
-        return
-    missing = world.task.bare_steps()
-    if not missing:
-        world.post(None, plan_approved(world))
-        return
-    world.post(None, f.StepDetailed(missing[0], subtasks("by hand"), BY_HAND))
-
-
-def held_up(world: World) -> list[int]:
-    """The runs in which some step waits for a human."""
-    return [
-        run_id
-        for run_id, run in world.runs.items()
-        if any(step.phase in HELD_UP for step in run.steps.values())
-    ]
-
-
-def _answer_run(world: World, run_id: int, strategy: str) -> None:
-    first = next(s for s in world.runs[run_id].steps.values() if s.phase in HELD_UP)
-    if first.waits_for is WaitsFor.OUTCOME and strategy in {"resume", "mixed"}:
-        answer = world.rng.choice(list(Answer))
-        world.post(run_id, f.OutcomeTold(first.ordinal, first.revision, first.pass_no, answer))
-        return
-    if first.waits_for is WaitsFor.RECORDS and strategy in {"resume", "mixed"}:
-        world.post(run_id, records_settled(world.rng, first))
-        return
-    if (
-        first.waits_for is WaitsFor.APPROVAL
-        and strategy in {"resume", "mixed"}
-        and world.rng.random() < 0.7
-    ):
-        elsewhere = f.RevisionRequested(first.ordinal, "another way")
-        words: list[f.RunFact] = [approved(first), denied(first), denied(first), elsewhere]
-        words += [f.ResumeRequested(), f.ResumeRequested()]
-        words.append(f.StepRevised(first.ordinal, first.revision + 1, BY_HAND, subtasks("mine")))
-        world.post(run_id, world.rng.choice(words))
-        return
-    if first.waits_for is WaitsFor.ANSWER and strategy in {"resume", "mixed"}:
-        asked = world.rng.choice(["which?", "when?"])
-        world.post(run_id, replied(first.ordinal, first.pass_no, asked))
-        return
-    if first.waits_for in MONEY and strategy in {"resume", "mixed"}:
-        world.post(run_id, allowed(first, first.waits_for))
-        return
-    if first.waits_for is WaitsFor.SENDING and strategy != "abandon" and world.rng.random() < 0.5:
-        world.post(run_id, sent(first))
-        return
-    if strategy == "resume":
-        world.post(run_id, f.ResumeRequested())
-        return
-    if strategy == "mixed":
-        _answer_run(world, run_id, world.rng.choice(["resume", "revise", "abandon"]))
-        return
-    if strategy == "revise":
-        author = BY_HAND if first.phase is StepPhase.BLOCKED else SUBTASK_PLANNER
-        fact = f.StepRevised(first.ordinal, first.revision + 1, author, subtasks("by hand"))
-        world.post(run_id, fact)
-    else:
-        world.post(run_id, f.StepAbandoned(first.ordinal))

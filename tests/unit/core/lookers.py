@@ -3,7 +3,8 @@
 from shared.domain import facts as f
 from shared.domain.jobs import JobKind
 from tests.unit.core.given import LOOKS
-from tests.unit.core.world import OpenJob, World
+from tests.unit.core.open_jobs import OpenJob
+from tests.unit.core.world import World
 
 LOOKS_FIRST = (JobKind.PLAN, JobKind.DETAIL, JobKind.REVISE, JobKind.REPLAN)
 

@@ -6,7 +6,8 @@ from shared.domain import facts as f
 from shared.domain.task import StepPhase
 from tests.unit.core.drawn import some_plan
 from tests.unit.core.given import subtasks
-from tests.unit.core.world import OpenJob, World
+from tests.unit.core.open_jobs import OpenJob
+from tests.unit.core.world import World
 
 
 def is_detailing(world: World, job: OpenJob) -> bool:

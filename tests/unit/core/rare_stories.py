@@ -1,34 +1,41 @@
 """Stories that chance tells too seldom: each is folded into a world that keeps all its promises."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 from orchestrator.core.state import RunState, TaskState
 from shared.domain import facts as f
 from shared.domain.budget import Ending
 from shared.domain.config import ASK, IN_TURN, MODEL, Policy
+from shared.domain.delivery import Line, Published
 from shared.domain.jobs import JobKind
 from shared.domain.plan import OnFailure, Recovery, Step
 from tests.unit.core.actors import APPROVALS
-from tests.unit.core.given import BY_HAND, PLANNER, bare, plan, step, subtasks
+from tests.unit.core.deliveries import bundle, judged
+from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, bare, plan, step, subtasks
 from tests.unit.core.world import World
 
 POLICY = Policy(autonomy=ASK, detail_steps=IN_TURN, retry_strategy=MODEL)
+SESSION = replace(POLICY, deliver=True, max_delivery_attempts=1, human_escalation_threshold=0)
 
 
 def rare_stories() -> Iterator[World]:
     """A world for each story."""
+    careless = step(1, recovery=Recovery.RETRY, on_failure=OnFailure.CONTINUE)
     for kind in (step, bare):
         third = kind(3, depends_on=(2,))
         for word in _words():
             yield _world((step(1), step(2), third), *_held_up_by_an_approval(), word)
-        careless = step(1, recovery=Recovery.RETRY, on_failure=OnFailure.CONTINUE)
         yield _world((careless, kind(2, depends_on=(1,))), *_advised_against())
+    yield _world((careless, bare(2, depends_on=(1,))), *_needed_after_all())
     for beside in (_detailing(), _waiting(), _skipped()):
         for asks in ("", "which?"):
             yield _world(*beside, *_changed_plan(asks))
 
     yield from _replaced()
+    for kind in (step, bare):
+        yield _world((careless, kind(2, depends_on=(1,))), *_rejected_in_the_end(), policy=SESSION)
 
 
 def _replaced() -> Iterator[World]:
@@ -49,13 +56,25 @@ def _replaced() -> Iterator[World]:
     yield _world((step(1), step(2, depends_on=(1,))), f.StepsReplaced(2, (2,), new, "ann"))
 
 
-def _world(steps: tuple[Step, ...], *facts: f.RunFact) -> World:
+def _world(steps: tuple[Step, ...], *facts: f.RunFact, policy: Policy = POLICY) -> World:
     world = World(Random(1))  # noqa: S311 - nothing is drawn
-    world.task = TaskState(policy=POLICY)
+    world.task = TaskState(policy=policy)
     world.runs[1] = RunState(id=1)
-    for fact in (f.RunStarted(POLICY, plan(*steps)), *facts):
+    for fact in (f.RunStarted(policy, plan(*steps)), *facts):
+        if isinstance(fact, f.PassFinished) and fact.published is not None:
+            world.ledger.publish(1, fact.step, fact.pass_no)
         world.fold(1, fact)
     return world
+
+
+def _rejected_in_the_end() -> tuple[f.RunFact, ...]:
+    """A person rejects what step 1 delivers, and the plan can do without it."""
+    name = bundle(1, 1, 1)
+    return (
+        f.PassFinished(1, 0, 1, Ending.DONE, 0, published=Published(name, allowed=True)),
+        f.DeliveryJudged(1, 0, 1, name, 1, judged(Line(), name)),
+        f.DeliveryRejected(1, 0, 1, name, 7, "ann"),
+    )
 
 
 def _held_up_by_an_approval() -> tuple[f.RunFact, ...]:
@@ -86,6 +105,16 @@ def _advised_against() -> tuple[f.RunFact, ...]:
         f.PassFinished(1, 0, 1, Ending.THRESHOLD, 4),
         f.BundleReady(1, 0, 1, 7),
         f.RetryAdvised(1, 0, 1, retry=False),
+    )
+
+
+def _needed_after_all() -> tuple[f.RunFact, ...]:
+    """Step 2 goes on without step 1, which is resumed while 2 is detailed, and then cancelled."""
+    return (
+        *_advised_against(),
+        f.ResumeRequested(),
+        f.PassFinished(1, 0, 2, Ending.CANCELLED, 0),
+        f.StepDetailed(2, subtasks("a"), SUBTASK_PLANNER),
     )
 
 

@@ -57,6 +57,7 @@ def test_what_was_accepted_meanwhile_is_published_next() -> None:
     run = session(step(1), step(2))
     run.is_accepted(1)
     run.tell(BEGUN)
+    assert run.tell(BEGUN) == (), "it is under way"
     run.is_accepted(2)
     decided = run.checkpoint_ends(accepted=1)
     assert run.phases() == ["done", "accepted"]
@@ -65,11 +66,14 @@ def test_what_was_accepted_meanwhile_is_published_next() -> None:
 
 
 def test_what_the_remote_did_not_take_can_be_tried_again_by_a_person() -> None:
-    """Also where one wanted it while it was under way."""
+    """Also where one wanted another one while it was under way."""
     for fact in (BEGUN, f.ResumeRequested()):
-        run = session()
-        run.is_accepted()
+        run = session(step(1), step(2))
+        run.is_accepted(1)
         run.tell(BEGUN)
+        run.is_accepted(2)
+        run.tell(BEGUN)
+        assert run.state.checkpoint.wanted
         assert opened(run.checkpoint_ends(CheckpointEnding.DIVERGED)) == [
             InterventionKind.CHECKPOINT
         ]
@@ -81,9 +85,11 @@ def test_what_the_remote_did_not_take_can_be_tried_again_by_a_person() -> None:
 
 def test_a_person_who_wants_it_while_it_is_put_off_does_not_lose_it() -> None:
     """The failure of the job that is under way is heard as before."""
-    run = session()
-    run.is_accepted()
+    run = session(step(1), step(2))
+    run.is_accepted(1)
+    run.tell(BEGUN)
     run.tell(failure(run))
+    run.is_accepted(2)
     late = failure(run)
     run.tell(BEGUN)
     assert publishes(run.tell(late))
@@ -91,13 +97,14 @@ def test_a_person_who_wants_it_while_it_is_put_off_does_not_lose_it() -> None:
 
 def test_what_was_wanted_and_is_published_is_not_wanted_any_more() -> None:
     """Otherwise the next delivery would be published without a word."""
-    run = session(step(1), step(2), checkpoint="by_hand")
+    run = session(step(1), step(2), step(3), checkpoint="by_hand")
     run.is_accepted(1)
     run.tell(BEGUN)
+    run.is_accepted(2)
     run.tell(BEGUN)
     run.checkpoint_ends()
     assert not run.state.checkpoint.wanted
-    assert not publishes(run.is_accepted(2))
+    assert not publishes(run.is_accepted(3))
 
 
 def test_by_hand_only_a_persons_word_for_it_publishes() -> None:

@@ -6,7 +6,7 @@ late, or after its job was withdrawn.
 """
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -16,13 +16,25 @@ from orchestrator.core.state import RunState, TaskState, WaitsFor
 from shared.domain import facts as f
 from shared.domain.budget import Ending
 from shared.domain.config import ASK, PLAN
+from shared.domain.delivery import Published
 from shared.domain.jobs import JobKind
-from shared.domain.plan import PlanningRole, open_questions
+from shared.domain.plan import Plan, open_questions
 from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, StepPhase, TaskPhase
 from tests.unit.core.given import replay, replay_task
+from tests.unit.core.ledger import Ledger
+from tests.unit.core.open_jobs import OpenJob
 
 AT_WORK = {StepPhase.READY, StepPhase.RUNNING}
 HELD_UP = {StepPhase.WAITING, StepPhase.BLOCKED}
+GOES_ON = {StepPhase.DETAILING, StepPhase.REPLANNING}
+ENDED_BY: dict[WaitsFor | None, type] = {
+    WaitsFor.OUTCOME: f.OutcomeTold,
+    WaitsFor.RECORDS: f.RecordsSettled,
+    WaitsFor.ANSWER: f.QuestionAnswered,
+    WaitsFor.BUDGET: f.SpendingAllowed,
+    WaitsFor.ACCEPTANCE: f.DeliveryRejected,
+}
+"""The only facts after which a step is run that has waited for this."""
 PLANNING = {TaskPhase.REFINING: JobKind.REFINE, TaskPhase.PLANNING: JobKind.PLAN}
 
 Transition = tuple[str, str, str]
@@ -46,34 +58,21 @@ def _for_runs(decision: d.Decision) -> f.RunFact:
 
 
 @dataclass
-class OpenJob:
-    """A job that a worker may take; `run` is None for a task's."""
-
-    run: int | None
-    step: int | None
-    kind: JobKind
-    revision: int
-    pass_no: int
-    postponed: int
-    role: PlanningRole
-    started: bool = False
-    looks: int = 0
-
-
-@dataclass
 class World:
     """A task, its runs, the open jobs, who is waited for, and the facts on their way.
 
-    `impatience` says how readily people there cancel.
+    `impatience` says how readily people there cancel, `delivers` that its runs are sessions.
     """
 
     rng: Random
     echoing: bool = False
     impatience: float = 0.1
+    delivers: bool = False
     task: TaskState = field(default_factory=TaskState)
     runs: dict[int, RunState] = field(default_factory=dict)
     jobs: dict[tuple[int | None, int | None, JobKind], OpenJob] = field(default_factory=dict)
-    asked: set[tuple[int | None, int | None]] = field(default_factory=set)
+    asked: set[tuple[int | None, int | None, d.InterventionKind]] = field(default_factory=set)
+    ledger: Ledger = field(default_factory=Ledger)
     settled: set[tuple[int, int, int]] = field(default_factory=set)
     mail: deque[tuple[int | None, f.Fact]] = field(default_factory=deque)
     echoes: list[tuple[int | None, f.Fact]] = field(default_factory=list)
@@ -124,6 +123,7 @@ class World:
     def fold(self, run: int | None, fact: f.Fact) -> None:
         """Advance the task or a run by one fact, check every promise, carry out the decisions."""
         self.told.setdefault(run, []).append(fact)
+        before = RunState() if run is None else self.runs[run]
         if run is None:
             before_task = self.task
             self.task, decisions = advance(before_task, fact)  # type: ignore[arg-type]
@@ -132,7 +132,6 @@ class World:
                 self.task_transitions.add(_transition(before_task, fact, self.task))
             self._check_told_twice(self.task, fact)
         else:
-            before = self.runs[run]
             self.runs[run], decisions = advance(before, fact)  # type: ignore[arg-type]
             counts = self.runs[run] is not before or bool(decisions)
             self._note_run(run, before, self.runs[run], fact, counts=counts)
@@ -144,6 +143,8 @@ class World:
         for decision in decisions:
             self.decided.add(type(decision))
             self._carry_out(run, decision)
+        if run is not None:
+            self.ledger.check(run, before, self.runs[run])
 
     def _drop_fenced(self, run: int | None) -> None:
         """Who drives a pass on has another fence: the store refuses what its old worker says."""
@@ -159,20 +160,17 @@ class World:
         for ordinal, step in after.steps.items():
             old = before.steps.get(ordinal)
             phase = StepPhase.NOT_STARTED if old is None else old.phase
+            begins = phase is StepPhase.NOT_STARTED and step.phase in AT_WORK | GOES_ON
+            assert not (begins and after.paused), "begun while it was paused"
             ended = {StepPhase.DONE, StepPhase.REPLACED}
             assert phase not in ended or step == old, "a finished step was touched"
             waited = {StepPhase.NOT_STARTED, StepPhase.DETAILING}
             of_itself = not isinstance(fact, f.StepRevised)  # which a person says of the step
             if phase in waited and step.phase in AT_WORK and before.steps and of_itself:
                 self._check_begun(before, after)
-            if old is not None and old.waits_for is WaitsFor.OUTCOME and step.phase in AT_WORK:
-                assert isinstance(fact, f.OutcomeTold | f.StepRevised), "run again unasked"
-            if old is not None and old.waits_for is WaitsFor.RECORDS and step.phase in AT_WORK:
-                assert isinstance(fact, f.RecordsSettled | f.StepRevised), "run again unasked"
-            if old is not None and old.waits_for is WaitsFor.ANSWER and step.phase in AT_WORK:
-                assert isinstance(fact, f.QuestionAnswered | f.StepRevised), "run unanswered"
-            if old is not None and old.waits_for is WaitsFor.BUDGET and step.phase in AT_WORK:
-                assert isinstance(fact, f.SpendingAllowed | f.StepRevised), "run unpaid"
+            if old is not None and step.phase in AT_WORK and old.waits_for in ENDED_BY:
+                ends = ENDED_BY[old.waits_for], f.StepRevised
+                assert isinstance(fact, ends), f"run, and nobody said its {old.waits_for}"
             about_it = old is None or (counts and getattr(fact, "step", None) == ordinal)
             if step.phase is StepPhase.CANCELLED and phase is StepPhase.RUNNING:
                 self.left_running.add((run_id, ordinal))
@@ -209,15 +207,21 @@ class World:
                 passes = {f"R{j.run}-{j.step}-p{j.pass_no}" for j in self.jobs.values()}
                 assert key in passes, "a worker is told to end what it does not run"
             case d.OpenIntervention():
-                self.asked.add((run, decision.step))
+                self.asked.add((run, decision.step, decision.kind))
             case d.CloseInterventions(intervention=int()):
                 pass  # one question of several of the same step
-            case d.CloseInterventions(step, sparing):
+            case d.CloseInterventions(step, sparing, _, only):
                 self.asked = {
-                    (of, at)
-                    for of, at in self.asked
-                    if run not in {None, of} or step not in {None, at} or at in sparing
+                    (of, at, kind)
+                    for of, at, kind in self.asked
+                    if run not in {None, of}
+                    or step not in {None, at}
+                    or at in sparing
+                    or only not in {None, kind}
                 }
+            case d.SettleDelivery():
+                assert run is not None
+                self.ledger.settle(run, decision)
             case d.SettleAttempt():
                 assert run is not None
                 place = run, decision.step, decision.pass_no
@@ -255,7 +259,8 @@ class World:
         assert not self.task.open_questions(), "a plan began with a question open"
         told = self.told[None][-1]
         approved = self.task.policy.autonomy != PLAN or isinstance(told, f.PlanApproved)
-        assert approved, "a plan began that nobody approved"
+        empty = self.task.plan == Plan(())
+        assert approved or empty, "a plan began that nobody approved"
 
     def _check_written(self, run: int | None, decision: d.Grant | d.AddSteps | d.Learn) -> None:
         if isinstance(decision, d.Grant):
@@ -269,7 +274,8 @@ class World:
             return
         at = self.runs[run].steps[decision.step]
         assert at.revision == decision.revision > 0
-        assert decision.worked == (at.phase is StepPhase.DONE), "learnt what is not so"
+        done = {StepPhase.DONE, StepPhase.ACCEPTED}
+        assert decision.worked == (at.phase in done), "learnt what is not so"
 
     def _enqueue(self, run: int | None, asked: d.Enqueue) -> None:
         if asked.kind is JobKind.EXECUTE:
@@ -281,10 +287,8 @@ class World:
                 asked.revision,
                 asked.pass_no,
             ), "two passes of one step at once"
-        self.jobs[run, asked.step, asked.kind] = OpenJob(
-            run, asked.step, asked.kind, asked.revision, asked.pass_no, asked.postponed, asked.role
-        )
-        self.jobs[run, asked.step, asked.kind].looks = asked.looks
+        state = None if run is None else self.runs[run]
+        self.jobs[run, asked.step, asked.kind] = OpenJob.of(run, asked, state)
 
     def _cancel_jobs(self, run: int | None, step: int | None) -> None:
         for key, job in list(self.jobs.items()):
@@ -297,6 +301,10 @@ class World:
                 assert job.step is not None
                 ending = self.rng.choice([Ending.CANCELLED, Ending.DONE, Ending.THRESHOLD])
                 late = f.PassFinished(job.step, job.revision, job.pass_no, ending, 1)
+                if self.delivers and ending is Ending.DONE:
+                    assert job.run is not None
+                    name = self.ledger.publish(job.run, job.step, job.pass_no)
+                    late = replace(late, published=Published(name))
                 self.echoes.append((job.run, late))
 
     # --- promises -------------------------------------------------------------------------------
@@ -323,13 +331,25 @@ class World:
                 assert known is run.phase, "the task does not know where its run stands"
             for ordinal, step in run.steps.items():
                 self._check_step_at_rest(run_id, ordinal, step.phase)
+            self._check_deliveries_at_rest(run_id, run)
         if self.task.phase is TaskPhase.WAITING:
-            assert self.asked, "the task waits and nobody was asked"
+            idle = any(run.held_open or run.paused for run in self.runs.values())
+            assert self.asked or idle, "the task waits and nobody was asked"
         if self.task.phase in PLANNING:
             self._check_planned(None, PLANNING[self.task.phase])
         if self.task.phase is TaskPhase.DETAILING:
             for ordinal in self.task.bare_steps():
                 self._check_planned(ordinal, JobKind.DETAIL)
+
+    def _check_deliveries_at_rest(self, run_id: int, run: RunState) -> None:
+        jobs: dict[int | None, dict[JobKind, int]] = {}
+        for (of, at, kind), job in self.jobs.items():
+            if of == run_id:
+                jobs.setdefault(at, {})[kind] = job.postponed
+        asked = {kind for of, at, kind in self.asked if (of, at) == (run_id, None)}
+        self.ledger.check_at_rest(run, jobs, asked)
+        if run.phase in ENDED_RUN:
+            self.ledger.check_ended(run_id, run)
 
     def _check_planned(self, step: int | None, kind: JobKind) -> None:
         looking = self.task.looks.get(step or 0)
@@ -339,17 +359,20 @@ class World:
     def _check_step_at_rest(self, run: int, ordinal: int, phase: StepPhase) -> None:
         open_kinds = {kind for of, at, kind in self.jobs if (of, at) == (run, ordinal)}
         step = self.runs[run].steps[ordinal]
+        asked = {kind for of, at, kind in self.asked if (of, at) == (run, ordinal)}
         if phase in HELD_UP:
-            assert (run, ordinal) in self.asked, "a step waits and nobody was asked"
+            assert asked, "a step waits and nobody was asked"
+        shown = d.InterventionKind.DELIVERY in asked
+        assert shown is (step.waits_for is WaitsFor.ACCEPTANCE), "asked about another delivery"
         if phase in AT_WORK:
             job = self.jobs.get((run, ordinal, JobKind.EXECUTE))
             assert job is not None, "a step is at work and has no job"
             assert (job.revision, job.pass_no) == (step.revision, step.pass_no)
             assert job.postponed == step.postponed, "its failure would go unheard"
         if phase is StepPhase.REPLANNING:
-            asked = {JobKind.GATHER, JobKind.REVISE, JobKind.ADVISE}
+            below = {JobKind.GATHER, JobKind.REVISE, JobKind.ADVISE}
             above = JobKind.REPLAN if step.draft is None else JobKind.DETAIL
-            kinds = {above} if step.handed_up else asked
+            kinds = {above} if step.handed_up else below
             kinds = {JobKind.LOOK} if step.looks.under_way else kinds
             assert open_kinds & kinds, "a revision nobody works at"
         if phase is StepPhase.DETAILING:
@@ -358,6 +381,6 @@ class World:
             assert job is not None, "a step is detailed and has no job"
             assert job.postponed == step.postponed, "its failure would go unheard"
         assert not (step.bare and phase in AT_WORK), "a step without subtasks is at work"
-        if phase not in AT_WORK | {StepPhase.DETAILING, StepPhase.REPLANNING}:
+        if phase not in AT_WORK | {*GOES_ON, StepPhase.ACCEPTING}:
             assert not open_kinds, "a job for a step at rest"
             assert not step.cleanups, "a clean-up nobody works at"
