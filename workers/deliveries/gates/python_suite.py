@@ -2,7 +2,7 @@
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from workers.deliveries.gates.suites import Case, Suite
@@ -27,19 +27,20 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 def read_python(text: str) -> Suite | None:
     """See `Read`."""
     try:
-        return _suite(ast.parse(text))
+        return _suite(ast.parse(text), text.splitlines())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def _suite(tree: ast.Module) -> Suite:
+def _suite(tree: ast.Module, lines: Sequence[str]) -> Suite:
     cases: dict[str, Case] = {}
     times: Counter[str] = Counter()
     for place, function in _tests(tree, ""):
         times[place] += 1
         name = place if times[place] == 1 else f"{place}#{times[place]}"
-        cases[name] = Case(_assertions(function), _body(function))
-    return Suite(cases, _assertions(tree), _skips(tree), _shutouts(tree))
+        cases[name] = Case(_assertions(ast.walk(function)), _body(function, lines))
+    nodes = list(ast.walk(tree))
+    return Suite(cases, _assertions(nodes), _skips(nodes), _shutouts(nodes))
 
 
 def _tests(node: ast.AST, place: str) -> Iterator[tuple[str, Function]]:
@@ -53,12 +54,14 @@ def _tests(node: ast.AST, place: str) -> Iterator[tuple[str, Function]]:
             yield from _tests(child, place)
 
 
-def _body(function: Function) -> str:
-    return "\n".join(map(ast.dump, (function.args, *function.body)))
+def _body(function: Function, lines: Sequence[str]) -> str:
+    """The text of its body, however it is indented."""
+    first, last = function.body[0].lineno - 1, function.end_lineno
+    return " ".join(word for line in lines[first:last] for word in line.split())
 
 
-def _assertions(tree: ast.AST) -> int:
-    return sum(_asserts(node) for node in ast.walk(tree))
+def _assertions(nodes: Iterable[ast.AST]) -> int:
+    return sum(map(_asserts, nodes))
 
 
 def _asserts(node: ast.AST) -> bool:
@@ -91,18 +94,14 @@ def _is_true(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and bool(node.value)
 
 
-def _skips(tree: ast.AST) -> int:
-    """The marks that skip: a mark counts once, whether it is called or not."""
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    return sum(
-        _name(node).lower().startswith(_SKIPPING)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute | ast.Call | ast.Name) and id(node) not in called
-    )
+def _skips(nodes: Iterable[ast.AST]) -> int:
+    """The marks that skip: a mark stands in one name, whether it is called or not."""
+    names = (_name(node) for node in nodes if isinstance(node, ast.Attribute | ast.Name))
+    return sum(name.lower().startswith(_SKIPPING) for name in names)
 
 
-def _shutouts(tree: ast.AST) -> int:
-    return sum(_defines(node) for node in ast.walk(tree))
+def _shutouts(nodes: Iterable[ast.AST]) -> int:
+    return sum(map(_defines, nodes))
 
 
 def _defines(node: ast.AST) -> bool:
