@@ -11,6 +11,7 @@ from orchestrator.acts.caller import Caller
 from orchestrator.acts.done import Done, Note
 from orchestrator.acts.hosts import LABEL_SHAPE
 from orchestrator.acts.remotes import check_remote, check_url, is_branch, refusal
+from orchestrator.acts.trust import check_trust
 from orchestrator.acts.verbs import act
 from orchestrator.probes import repositories as probes
 from orchestrator.words.repositories import explain_report, notices
@@ -152,6 +153,7 @@ def _check_words(repository: Repository) -> None:
     if repository.branch is not None and not is_branch(repository.branch):
         raise refusal(f"{repository.branch!r} is not a valid name of a branch")
     check_remote(repository)
+    check_trust(repository)
     _check_lists(repository)
 
 

@@ -59,6 +59,21 @@ def add_(
         typer.Option(help="A pattern of ignored files that a workspace needs; repeat it."),
     ] = None,
     label: Annotated[list[str] | None, typer.Option(help="A label, as env=test.")] = None,
+    trust: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN=WHO",
+            help="Who accepts a change of these files: checks, review or person; repeat it.",
+        ),
+    ] = None,
+    forbid: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Files that no delivery may change; repeat it."),
+    ] = None,
+    reviewer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RUNNER", help="An agent that reviews; repeat it. Left out: any."),
+    ] = None,
     remote: Annotated[
         str | None,
         typer.Option(help="Where accepted work is published: a path or a URL. Left out: here."),
@@ -88,6 +103,7 @@ def add_(
     """Add a repository in which agents work. They get their own workspaces, never its folder."""
     from orchestrator.acts import repositories
     from orchestrator.acts.remotes import forge_of, is_url
+    from orchestrator.acts.trust import trust_rules
 
     wanted = Repository(
         name=name,
@@ -101,6 +117,9 @@ def add_(
         runners=None if runner is None else tuple(runner),
         copied=tuple(copy or ()),
         labels=tuple(label or ()),
+        trust=trust_rules(trust or ()),
+        forbidden_paths=tuple(forbid or ()),
+        reviewers=tuple(reviewer or ()),
         remote=remote if remote is None or is_url(remote) else _place(remote, host),
         forge=forge_of(
             forge, project=forge_project, token=forge_token_secret, into=merge_into, api=forge_api
@@ -224,6 +243,9 @@ def _lines(found: Repository) -> tuple[tuple[str, str], ...]:
         ("agents", "any" if found.runners is None else ", ".join(found.runners)),
         ("copied", ", ".join(found.copied)),
         ("labels", ", ".join(found.labels)),
+        ("trust", ", ".join(f"{rule.pattern}={rule.trust}" for rule in found.trust)),
+        ("forbidden", ", ".join(found.forbidden_paths)),
+        ("reviewers", ", ".join(found.reviewers)),
         ("publishes to", found.remote or "" if found.forge is None else _forge(found)),
     )
 

@@ -176,3 +176,16 @@ def test_where_accepted_work_goes_is_kept_and_shown(cli: Cli, app: Path, tmp_pat
     assert "to be merged into main on gitlab g/app" in " ".join(
         cli("repo", "show", "app").out.split()
     )
+
+
+def test_who_may_accept_is_kept_and_shown(cli: Cli, app: Path) -> None:
+    """Rules of trust by pattern, files that are forbidden, and who reviews."""
+    said = ("--trust", "migrations/=person", "--trust", "*.sql=review", "--forbid", "secrets/")
+    cli.json("repo", "add", "app", "--path", app, "--no-ask", *said, "--reviewer", "codex")
+    found = cli.json("repo", "show", "app")["details"]
+    assert found["trust"] == [
+        {"pattern": "migrations/", "trust": "person"},
+        {"pattern": "*.sql", "trust": "review"},
+    ]
+    assert (found["forbidden_paths"], found["reviewers"]) == (["secrets/"], ["codex"])
+    assert "migrations/=person, *.sql=review" in cli("repo", "show", "app").out

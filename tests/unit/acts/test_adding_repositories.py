@@ -9,8 +9,10 @@ from orchestrator.access.actor import account
 from orchestrator.acts import repositories
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.remotes import forge_of
+from orchestrator.acts.trust import trust_rules
+from shared.domain.delivery import Trust
 from shared.domain.errors import Rejected
-from shared.domain.target import Forge, ForgeKind, Repository
+from shared.domain.target import Forge, ForgeKind, Repository, TrustRule
 from shared.settings import load_settings
 
 USUAL: dict[str, Any] = {"name": "app", "host": "web1", "path": "/srv/app"}
@@ -41,6 +43,14 @@ PUSHED = {"remote": "git@git.example.com:group/app.git"}
         ({"copied": ("/etc/shadow",)}, "pattern of ignored files"),
         ({"labels": ("a b",)}, "not a valid label"),
         ({"runners": ("codeks",)}, "did you mean 'codex'"),
+        ({"trust": (TrustRule("!docs/", Trust.CHECKS),)}, "the strictest counts"),
+        ({"trust": (TrustRule("# docs", Trust.PERSON),)}, "not a valid pattern of files"),
+        ({"forbidden_paths": ("",)}, "not a valid pattern of files"),
+        ({"forbidden_paths": ("a\nb",)}, "not a valid pattern of files"),
+        ({"forbidden_paths": ("a\\",)}, "not a valid pattern of files"),
+        ({"forbidden_paths": ("[",)}, "not a valid pattern of files"),
+        ({"reviewers": ("codeks",)}, "did you mean 'codex'"),
+        ({"reviewers": ("command",)}, "not started by its name alone"),
         ({"remote": "x"}, "not a valid URL"),
         ({"remote": "ext::sh -c id"}, "not a valid URL"),
         ({"remote": "https://me:pw@example.com/x.git"}, "holds a password"),
@@ -64,6 +74,19 @@ def test_what_cannot_be_meant_is_refused(said: dict[str, Any], told: str) -> Non
     with pytest.raises(Rejected, match=told) as refused:
         repositories.add(caller, Repository(**(USUAL | said)))
     assert refused.value.next_step is not None
+
+
+@pytest.mark.parametrize("said", ["migrations/", "=person", "docs/=nobody", "docs/=Person"])
+def test_what_is_not_a_rule_of_trust_is_refused(said: str) -> None:
+    with pytest.raises(Rejected, match="PATTERN=checks, PATTERN=review, PATTERN=person"):
+        trust_rules([said])
+
+
+def test_a_rule_of_trust_is_a_pattern_and_who_may_accept() -> None:
+    assert trust_rules(["migrations/=person", "a=b.sql=review"]) == (
+        TrustRule("migrations/", Trust.PERSON),
+        TrustRule("a=b.sql", Trust.REVIEW),
+    )
 
 
 WHOLE: dict[str, Any] = {"project": "o/app", "token": "TOKEN", "into": "main", "api": None}

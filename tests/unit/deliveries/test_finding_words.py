@@ -2,7 +2,6 @@
 
 import pytest
 
-from orchestrator.words.findings import findings_in_words
 from shared.domain.finding_words import (
     describe_finding,
     describe_findings,
@@ -10,7 +9,6 @@ from shared.domain.finding_words import (
     explain_refusal,
 )
 from shared.domain.findings import Effect, Finding, GateRule, NameFault, Weakening
-from shared.wire import to_json
 
 DETAILS: dict[GateRule, list[str]] = {
     GateRule.NAME: list(NameFault),
@@ -26,7 +24,7 @@ def test_every_rule_has_words(rule: GateRule) -> None:
         assert "None" not in told
 
 
-def test_words_from_a_row_are_those_of_the_findings() -> None:
+def test_findings_are_told_to_whom_they_concern() -> None:
     found = (
         Finding(GateRule.SECRET, Effect.REFUSE, "a.py", "token", count=3),
         Finding(GateRule.STEERING, Effect.PERSON, "AGENTS.md", more=2),
@@ -36,7 +34,6 @@ def test_words_from_a_row_are_those_of_the_findings() -> None:
         "a person has to allow it: AGENTS.md steers agents, CI or git; the same is true of 2 more",
     ]
     assert list(describe_findings(found)) == lines
-    assert list(findings_in_words(to_json(each) for each in found)) == lines
     assert (
         explain_refusal(found)
         == "the delivery was refused: a.py, line 3, looks like a secret (token)"
