@@ -7,9 +7,11 @@ from orchestrator import history
 from orchestrator.access import audit
 from orchestrator.views import stalls, unknown_passes
 from orchestrator.views.referred_bundles import newest_bundle
+from orchestrator.views.stuck_steps import stuck_places
 from orchestrator.views.values import NextStepValue
 from orchestrator.words.messages import describe_workers
 from orchestrator.words.quantities import count_of
+from orchestrator.words.stuck import describe_trouble, repair_of
 from shared.deliveries.store import PatchStore
 from shared.domain.errors import ReplanError
 from shared.domain.next_step import NextStep, ShellCommand
@@ -53,6 +55,7 @@ def examine(server: ServerSettings) -> Iterator[Finding]:
     yield _models(server)
     for found in database:
         yield from _work(found)
+        yield from _stuck(found)
         yield from _audit(found)
         yield from _hosts(found)
         yield from _age(found)
@@ -104,6 +107,21 @@ def _work(database: Database) -> Iterator[Finding]:
         yield Finding("work", False, reason, NextStep.of("coordinator start"))
     if not waiting and not reports.reports:
         yield Finding("work", True, f"nothing has waited longer than {stalls.PATIENCE:.0f} s")
+
+
+def _stuck(database: Database) -> Iterator[Finding]:
+    """Check that no step is stuck, as far as the database knows."""
+    try:
+        with database.begin() as connection:
+            found = stuck_places(connection, stalls.PATIENCE)
+    except ReplanError as error:
+        yield Finding("stuck", False, error.reason, error.next_step or NextStep.of("db status"))
+        return
+    for each in found[:MOST_FAULTS]:
+        reason = f"{each.ref}: {describe_trouble(each)}"
+        yield Finding("stuck", False, reason, repair_of(each))
+    if not found:
+        yield Finding("stuck", True, "every step at work has a worker that is heard of")
 
 
 def _audit(database: Database) -> Iterator[Finding]:

@@ -4,12 +4,14 @@
     python -m workers host-key    < host.json    fetch the host key of a server
     python -m workers host-check  < host.json    check that a host can be used
     python -m workers repo-check  < both.json    check that a repository can be worked in
+    python -m workers attempt-look < given.json  look at a step's commands, and end what is left
+    python -m workers worktree-look < given.json look at a workspace, and keep or remove it
     python -m workers try-runners                try the programs of agents on this machine
     python -m workers replay 7 --model NAME      repeat a recorded call with another model
     python -m workers gateway                    serve models to agents, see `--help`
 
 Checks, trials and replays print one JSON object. `host-key` and `host-check` read a host as JSON
-from standard input, `repo-check` an object with a `host` and a `repository`.
+from standard input, the others an object with a `host` and what they are asked about.
 """
 
 import argparse
@@ -73,6 +75,8 @@ def _parser() -> argparse.ArgumentParser:
     verbs.add_parser("host-key", help="fetch the host key of a server")
     verbs.add_parser("host-check", help="check that a host can be used")
     verbs.add_parser("repo-check", help="check that a repository can be worked in")
+    verbs.add_parser("attempt-look", help="look at the commands of a step on its host")
+    verbs.add_parser("worktree-look", help="look at a workspace on its host")
     verbs.add_parser("try-runners", help="try the programs of agents on this machine")
     replay = verbs.add_parser("replay", help="repeat a recorded call with another model")
     replay.add_argument("call", type=int, help="the number of the call")
@@ -145,6 +149,11 @@ def _answer(verb: str) -> int:
     given = json.load(sys.stdin)
     if verb == "repo-check":
         print(json.dumps(_check_repository(given, reveal, server.workspaces)))
+        return 0
+    if verb in {"attempt-look", "worktree-look"}:
+        from workers.repairs import answer_about
+
+        print(json.dumps(answer_about(verb, given, reveal, server)))
         return 0
     host = from_json(Host, given)
     if verb == "host-key":

@@ -109,6 +109,8 @@ VERBS: Final[Mapping[str, Permission]] = {
     "bundle.send": _ACT,
     "attempt.cancel": _ACT,
     "attempt.run": _ACT,
+    "repair.attempt": _ACT,
+    "repair.worktree": _ACT,
     "intervention.answer": _ACT,
     "session.open": _ACT,
     "session.close": _ACT,

@@ -11,6 +11,8 @@ from orchestrator.acts.plan_text import PlanText
 from orchestrator.acts.post import post
 from orchestrator.acts.submission import Submission, settle_plan, submit_settled
 from orchestrator.acts.verbs import act
+from orchestrator.views import built_plans
+from orchestrator.views.built_plans import Choice
 from orchestrator.views.remaining import RemainingSteps, remaining_steps
 from orchestrator.views.tasks import task_view
 from orchestrator.views.values import RefValue
@@ -23,8 +25,7 @@ from shared.domain.next_step import NextStep
 from shared.domain.plan import Plan, Step, check_subtasks
 from shared.domain.task import StepPhase
 from shared.secrets.sent import check_plan_secrets
-from shared.store import built_plans, repositories
-from shared.store.built_plans import Choice
+from shared.store import repositories
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
 Reading: TypeAlias = "AbstractContextManager[Connection]"
 """A transaction for reading views."""
 
+Writing: TypeAlias = "Connection"
+"""A transaction that is open, in which an act writes."""
+
 
 class Caller:
     """Who acts, the settings of the face in use, and what acts work with.

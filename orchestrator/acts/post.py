@@ -5,11 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from sqlalchemy import Connection
-
 from orchestrator.access import audit
 from orchestrator.access.audit import Act
-from orchestrator.acts.caller import Caller
+from orchestrator.acts.caller import Caller, Writing
 from shared.store import inbox, model_calls
 from shared.store.inbox import Report
 
@@ -33,7 +31,7 @@ def post(
     reports: Sequence[Report],
     cap: CostCap | None = None,
     *,
-    also: Callable[[Connection], object] | None = None,
+    also: Callable[[Writing], object] | None = None,
 ) -> bool:
     """Report the facts of an act; returns whether a coordinator read them within `PATIENCE`.
 

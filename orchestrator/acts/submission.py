@@ -12,6 +12,8 @@ from orchestrator.access import audit
 from orchestrator.access.actor import Actor, account
 from orchestrator.access.audit import Act
 from orchestrator.acts.agents import named_repositories, require_rows, settle_agents
+from orchestrator.views import built_plans
+from orchestrator.views.built_plans import Choice
 from shared.domain.config import AT_ONCE, IN_TURN, PLAN, Policy
 from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import TaskSubmitted
@@ -19,8 +21,7 @@ from shared.domain.host import LOCALHOST
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Plan, check_steps
 from shared.secrets.sent import check_plan_secrets
-from shared.store import built_plans, hosts, repositories, targets
-from shared.store.built_plans import Choice
+from shared.store import hosts, repositories, targets
 from shared.store.database import REPORTS, Database, InDoubt
 from shared.store.storable_json import storable_json
 from shared.wire import encode_fact

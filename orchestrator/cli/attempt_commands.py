@@ -9,6 +9,7 @@ from orchestrator.cli.agent_text import show_notes, show_result, show_transcript
 from orchestrator.cli.intervention_text import mark, show_reasons
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
+from orchestrator.cli.session_options import DryRunOption
 from orchestrator.cli.tables import (
     AFTER,
     first_line,
@@ -81,9 +82,7 @@ def run(
     call: Invocation,
     ref: Annotated[str, typer.Argument(metavar="REF", help="A step: T12.2@web1.")],
     *,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run/--apply", help="Only show what it would do.")
-    ] = False,
+    apply: DryRunOption = True,
 ) -> Result:
     """Have the next pass of one step carried out now.
 
@@ -95,7 +94,7 @@ def run(
     from orchestrator.words.passes import describe_way
 
     place = parse_ref(ref)
-    done = None if dry_run else passes.run(call.caller, place)
+    done = passes.run(call.caller, place) if apply else None
     value = passes.preview(call.caller, place) if done is None else done.value
     if done is not None and not done.taken:
         return unread_answer("attempt.run", value)

@@ -21,6 +21,7 @@ GROUPS = {
     "plan": "The steps of a task.",
     "step": "A step in a run: look at it, revise it, abandon it.",
     "attempt": "What was tried, with its output.",
+    "repair": "What is stuck: what is wrong with it, and what cures it.",
     "bundle": "The evidence of a step, as its planner receives it.",
     "intervention": "What waits for a person.",
     "session": "Work in a repository that ends as deliveries.",
@@ -107,7 +108,8 @@ def _refuse(given: list[str], error: "_click.ClickException") -> int:
         error.format_message(), stage="input", next_step=ShellCommand(f"{path} --help")
     )
     words = path.split()[1:]
-    kind = "replan" if not words or words[-1] in GROUPS else ".".join(words)
+    no_command = not words or (len(words) == 1 and words[0] in GROUPS)
+    kind = "replan" if no_command else ".".join(words)
     call = Invocation(_format_of(given), None)
     result = of_error(kind, refused)
     write(result, call.output, call.console, call.complaints)

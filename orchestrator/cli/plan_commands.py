@@ -9,7 +9,6 @@ import typer
 from rich.console import Console
 
 from orchestrator.cli.agent_text import show_goal
-from orchestrator.cli.applying import ApplyOption
 from orchestrator.cli.files import read_text
 from orchestrator.cli.intervention_text import show_request
 from orchestrator.cli.invocation import Invocation, add
@@ -21,6 +20,7 @@ from orchestrator.cli.posted import (
     with_notes,
 )
 from orchestrator.cli.reply import Result
+from orchestrator.cli.session_options import ApplyOption
 from orchestrator.cli.tables import first_line, next_step, plain
 from orchestrator.words.quantities import count_of
 from shared.domain.errors import Rejected

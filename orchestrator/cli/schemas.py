@@ -13,10 +13,12 @@ from orchestrator.acts.hosts import Enrolment, HostCheck, NamedHost
 from orchestrator.acts.interventions import Answered
 from orchestrator.acts.patch_store import StoreVerification
 from orchestrator.acts.projects import StartedProject
+from orchestrator.acts.repairs import AttemptRepair
 from orchestrator.acts.repositories import NamedRepository, RepositoryCheck
 from orchestrator.acts.sessions import CheckpointPlan, OpenedSession
 from orchestrator.acts.tasks import Submitted
 from orchestrator.acts.tokens import IssuedToken, NamedToken
+from orchestrator.acts.worktree_repairs import WorktreeRepair
 from orchestrator.cli.answers import (
     AuditLine,
     AuditPage,
@@ -112,6 +114,8 @@ DETAILS: dict[str, Any] = {
     "attempt.list": lambda: _view(AttemptList),
     "attempt.show": lambda: _view(AttemptView),
     "attempt.run": lambda: _view(RunPass),
+    "repair.attempt": lambda: _view(AttemptRepair),
+    "repair.worktree": lambda: _view(WorktreeRepair),
     "attempt.tail": lambda: _view(AttemptView),
     "attempt.cancel": lambda: _view(AttemptLine),
     "bundle.show": lambda: _view(BundleView),

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Format, Result
+from orchestrator.cli.session_options import ProjectOption, SessionOption
 from orchestrator.cli.streams import can_write_all
 from orchestrator.cli.tables import first_line, in_colour, listing, plain, span
 from orchestrator.envelope import Envelope
@@ -23,13 +24,6 @@ if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
 
 MOST = 60
 """Lines of the live screen."""
-
-SessionOption = Annotated[
-    str | None, typer.Option(metavar="REF", help="Only this session or task: T12@app, T12.")
-]
-ProjectOption = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Only this repository or host.")
-]
 
 
 def register(app: typer.Typer) -> None:

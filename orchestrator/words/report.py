@@ -21,6 +21,8 @@ from shared.visible import visible
 _ACTS = {
     "task.cancel": "cancelled it",
     "task.resume": "resumed it",
+    "repair.attempt": "repaired it",
+    "repair.worktree": "repaired its workspace",
     "attempt.run": "had its next pass carried out",
     "plan.build": "added issues of a backlog",
     "plan.resume": "resumed it",

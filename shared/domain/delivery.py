@@ -21,6 +21,15 @@ def issue_id(task: int, step: int, key: str) -> str:
     return key if is_issue_id(key) else f"L-{task:03d}{step:03d}"
 
 
+def session_branch(task: int, repository: str, runs: int) -> str:
+    """The name of the branch of a session on its remote; `runs` counts those of its task.
+
+    Two repositories may have one remote.
+    """
+    branch = f"session/T{task}"
+    return branch if runs == 1 else f"{branch}-{repository}"
+
+
 class DeliveryStatus(StrEnum):
     """Where a delivery stands; recorded, never inferred (S2.28)."""
 

@@ -173,7 +173,7 @@ class StepsReplaced:
     """A person put other steps in the place of those numbered `replaces`; nothing of them runs.
 
     `steps` are numbered from 1, and ask nothing; `known` is the highest step number that the person
-    knew, and what they need of those that are there counts back from it (`renumber`).
+    knew, from which needs of 0 and less count back (`renumber`).
     """
 
     known: int
@@ -326,10 +326,7 @@ class CancelRequested:
 
 @dataclass(frozen=True, slots=True)
 class ResumeRequested:
-    """An operator removed the cause: counters are cleared, what failed runs again (S1.12–S1.15).
-
-    In a run it may be about one `step` alone.
-    """
+    """The cause was removed: counters are cleared, what failed runs again; or one `step` alone."""
 
     step: int | None = None
 

@@ -148,6 +148,19 @@ _HASTEN = text("""
     RETURNING id
 """)
 
+_LET_GO = text("""
+    UPDATE jobs SET
+        lost_at = clock_timestamp(), rung_at = NULL,
+        claims = CASE WHEN :anew THEN 0 ELSE claims END
+    WHERE id = :id AND state = 'open' AND owner IS NOT NULL
+""")
+
+_TAKE_AWAY = text("""
+    UPDATE jobs SET owner = NULL, lease_until = NULL, presence = NULL, lost_at = NULL,
+        rung_at = NULL, fence = fence + 1
+    WHERE id = :id AND state = 'open'
+""")
+
 _WHOSE = text("SELECT task_id, run_id FROM jobs WHERE id = :id AND state = 'open'")
 
 _EXHAUSTED = text(f"""
@@ -322,6 +335,22 @@ def hasten(connection: Connection, run_id: int, step: int) -> bool:
     if found:
         notify(connection, DOORBELL)
     return found
+
+
+def let_go(connection: Connection, job_id: int, *, anew: bool = False) -> None:
+    """Note that the worker of an open job is lost, and ring for the job.
+
+    It is free once its lease is over or a coordinator has ended that. With `anew`, the workers that
+    have vanished with it are forgotten.
+    """
+    connection.execute(_LET_GO, {"id": job_id, "anew": anew})
+    notify(connection, DOORBELL)
+
+
+def take_away(connection: Connection, job_id: int) -> None:
+    """Take an open job from its worker, which cannot write under its claim any more."""
+    connection.execute(_TAKE_AWAY, {"id": job_id})
+    notify(connection, DOORBELL)
 
 
 def whose(connection: Connection, job_id: int) -> tuple[int, int | None] | None:

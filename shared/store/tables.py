@@ -11,7 +11,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 from shared.store.access_tables import AuditHeadRow, AuditRow, TokenRow
 from shared.store.call_tables import ModelCallRow
 from shared.store.delivery_tables import (
-    BuiltPlanRow,
     CheckpointRow,
     CheckRunRow,
     DeliveryRow,
@@ -39,7 +38,6 @@ __all__ = [
     "AuditHeadRow",
     "AuditRow",
     "BlobRow",
-    "BuiltPlanRow",
     "BundleRow",
     "CheckRunRow",
     "CheckpointRow",

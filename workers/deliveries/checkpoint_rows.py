@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, text
 
 from shared.domain.checkpoint import CheckpointReport, CheckpointStage, SyncedWorktree
-from shared.domain.delivery import CheckpointEnding
+from shared.domain.delivery import CheckpointEnding, session_branch
 from shared.domain.errors import Defect, Misconfigured
 from shared.domain.host import Host
 from shared.domain.jobs import Job
@@ -134,9 +134,7 @@ def session_of(connection: Connection, job: Job) -> Session:
         )
     hosts.require_trusted(place.host)
     repository = place.repository
-    branch = f"session/T{row.task_id}"
-    if row.runs_of_task > 1:  # two repositories may have one remote
-        branch = f"{branch}-{repository.name}"
+    branch = session_branch(row.task_id, repository.name, row.runs_of_task)
     host = hosts.with_route(connection, place.host)
     return Session(job.run_id or 0, row.task_id, row.token, host, repository, branch)
 

@@ -16,6 +16,7 @@ BEARER = re.compile(r"^replan_[0-9a-f]{12}_[A-Za-z0-9_-]{43}$", re.MULTILINE)
 
 APPROVALS = {"intervention.approve", "intervention.deny", "plan.approve"}
 FIXES = {"fix.retire", "fix.restore", "fix.edit"}
+REPAIRS = {"repair.attempt", "repair.worktree"}
 REPOSITORIES = {"repo.add", "repo.check", "repo.remove", "plan.build"}
 STORE = {"store.put", "store.gc"}
 WAITING = """
@@ -112,6 +113,7 @@ def test_the_doctor_finds_nothing_where_nothing_is_wrong(
         "broker": True,
         "models": True,
         "work": True,
+        "stuck": True,
         "audit": True,
         "hosts": True,
         "age": True,

@@ -46,6 +46,12 @@ class HostConnections:
             return self._over_ssh().shell(host, record, masker)
         return RunnerShell(host, self._local_runners(host), record, masker=masker)
 
+    def runners(self, host: Host) -> RunnerPool:
+        """The runners on a host, for whoever reads the records of others."""
+        if host.connection is not ConnectionKind.LOCAL:
+            return self._over_ssh().runners(host)
+        return self._local_runners(host)
+
     def close(self) -> None:
         """Close every connection; commands that still run go on."""
         self._closing.set()

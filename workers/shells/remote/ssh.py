@@ -46,6 +46,10 @@ class SshConnections:
         pool.warm_up()
         return RunnerShell(host, runners, record, stream_limit=self._stream_limit, masker=masker)
 
+    def runners(self, host: Host) -> RunnerPool:
+        """The runners on a host."""
+        return self._place(host)[1]
+
     def cool_down(self) -> None:
         """Close runners and connections that have been idle for too long."""
         with self._lock:
