@@ -1,13 +1,16 @@
 """The outcome of an attempt of an agent, and its question; pure."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from shared.domain.agent import AgentWork
 from shared.domain.attempt import AgentResult, AgentStatus, Attempt, CommandResult, Outcome
 from shared.domain.compliance import ComplianceReport
 from shared.domain.question import Question
 from workers.agents.compliance import describe, fails
-from workers.agents.runners.port import RunnerOutcome
+from workers.agents.deliverable import DELIVERABLES
+from workers.agents.runners.port import Capabilities, RunnerOutcome
+from workers.agents.task_text import Assignment
 from workers.passes.outcomes import outcome_of
 
 _WENT_WRONG = frozenset({Outcome.FAILED, Outcome.CHECK_FAILED, Outcome.TIMED_OUT})
@@ -59,6 +62,16 @@ def summary_of(said: RunnerOutcome) -> str:
     if said.status is AgentStatus.OK and said.summary:
         return said.summary
     return "\n".join(dict.fromkeys(filter(None, (said.summary, said.detail))))
+
+
+def answer_of(
+    said: RunnerOutcome, assignment: Assignment, capabilities: Capabilities
+) -> dict[str, Any] | None:
+    """What a runner has answered as data; of deliverables that it owes and did not give, None."""
+    if said.structured is None:
+        return None
+    owed = assignment.issue is not None and capabilities.schema
+    return {**({DELIVERABLES: None} if owed else {}), **said.structured}
 
 
 def question_of(attempt: Attempt) -> Question | None:

@@ -35,13 +35,12 @@ from workers.agents.compliance import (
     judge,
 )
 from workers.agents.context_files import require_files
-from workers.agents.deliverable import DELIVERABLES
 from workers.agents.follower import Follower
 from workers.agents.handoff import read_handoff
 from workers.agents.heartbeat import Heartbeat
 from workers.agents.kept_output import kept_output
 from workers.agents.label import AgentLabel
-from workers.agents.outcomes import began_with, summary_of
+from workers.agents.outcomes import answer_of, began_with, summary_of
 from workers.agents.ports import AccessOf, CallsOf, NotesOf, ProcessesOf, RunnerOf, Workbench
 from workers.agents.process_signs import ProcessSigns
 from workers.agents.runners.port import AgentOrder, Resumed, Runner, RunnerOutcome
@@ -356,7 +355,7 @@ class _Run:
             signal=result.signal,
             left_over=result.left_over,
             unknown=result.unknown,
-            structured=self._structured(said),
+            structured=answer_of(said, self._task.assignment, self._runner.capabilities),
             output=kept_output(result, self._follower.transcript, self._unmasked),
         )
         made = made if made.ok else replace(made, unpaid=unpaid)
@@ -378,13 +377,6 @@ class _Run:
         told = TaskValidation(task.key, report).as_json()
         log.info(told.pop("type"), **told)
         return replace(made, violations=report.violations)
-
-    def _structured(self, said: RunnerOutcome) -> dict[str, Any] | None:
-        """Its answer as data; of deliverables that it owes and has not given, there are none."""
-        if said.structured is None:
-            return None
-        owed = self._task.assignment.issue is not None and self._runner.capabilities.schema
-        return {**({DELIVERABLES: None} if owed else {}), **said.structured}
 
     def _questions(self, said: RunnerOutcome) -> int | None:
         if self._runner.capabilities.events:

@@ -10,8 +10,6 @@ from shared.domain.delivery import Trust
 from shared.domain.findings import Effect, Finding, GateRule, NameFault
 from shared.domain.target import TrustRule
 from shared.domain.workspace import LeftOut, Why
-from shared.secrets.masking import Masker
-from shared.secrets.value import Secret
 from tests.unit.deliveries.made import LINK, Files, delivery
 from workers.deliveries.changes import GITLINK, NO_MODE, Change, FileChange
 from workers.deliveries.gates.examine import MOST_NAMED, examine
@@ -356,62 +354,6 @@ def test_many_findings_of_one_rule_are_counted() -> None:
     report = examine(delivery({}, {f"{n}.lock": MADE for n in range(100)}, FORBIDDEN))
     assert len(report.findings) == MOST_NAMED
     assert [each.more for each in report.findings][-2:] == [0, 100 - MOST_NAMED]
-
-
-TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xYz0AbCdE"
-KEY = "-----BEGIN RSA PRIVATE KEY-----\n" + "\n".join(
-    ["MIIEpAIBAAKCAQEA1c7+9z5Pad7OejecsQ0bu3aumd8Q3b1Xk0oM6Ww2"] * 3
-)
-
-
-@pytest.mark.parametrize(
-    ("path", "before", "after", "found"),
-    [
-        ("app.py", "", f"token = '{TOKEN}'\n", ("token", 1, Effect.REFUSE)),
-        ("app.py", "x = 1\n", f"x = 1\n\n# {TOKEN}\n", ("token", 3, Effect.REFUSE)),
-        ("tests/test_app.py", "", f"token = '{TOKEN}'\n", ("token", 1, Effect.PERSON)),
-        ("id_rsa", "", KEY, ("private-key", 1, Effect.REFUSE)),
-        ("keys.py", "", "BEGIN = '-----BEGIN RSA PRIVATE KEY-----'\n", None),
-        ("app.py", f"token = '{TOKEN}'\n", f"token = '{TOKEN}'\nx = 1\n", None),
-        ("app.py", "", "password = 'tr0ub4dor&3'\n", ("password", 1, Effect.PERSON)),
-        (".env", "", "DB_PASSWORD=tr0ub4dor3x\n", ("password", 1, Effect.PERSON)),
-        ("app.py", "", "password = read_password_1\n", None),
-        ("app.py", "", "token: str | None = None\n", None),
-        ("app.py", "", "password = os.environ['DB_PASSWORD']\n", None),
-        ("tests/test_app.py", "", "password = 'tr0ub4dor&3'\n", None),
-        ("README.md", "", "Set PASSWORD=tr0ub4dor&3 first.\n", None),
-        ("app.py", "", "key = 'AKIAIOSFODNN7EXAMPLE'\n", None),
-        ("app.py", "", "token = 'ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'\n", None),
-        ("app.min.js", "", "x" * 70_000 + f" {TOKEN} " + "y" * 70_000, ("token", 1, Effect.REFUSE)),
-        ("data.bin", b"\0", b"\0\xff" + TOKEN.encode(), ("token", 1, Effect.REFUSE)),
-    ],
-)  # fmt: skip
-def test_secrets_in_what_is_added(
-    path: str, before: str | bytes, after: str | bytes, found: tuple[str, int, Effect] | None
-) -> None:
-    report = examine(delivery({path: before} if before else {}, {path: after}))
-    secrets = [each for each in report.findings if each.rule is GateRule.SECRET]
-    assert [(each.detail, each.count, each.effect) for each in secrets] == (
-        [found] if found else []
-    )
-    assert TOKEN not in repr(report)
-
-
-def test_a_secret_that_was_moved_is_not_new() -> None:
-    text = f"token = '{TOKEN}'\n"
-    assert examine(delivery({"a.py": text}, {"b.py": text})) == GateReport()
-
-
-def test_the_value_of_a_known_secret_is_refused_in_any_form() -> None:
-    masker = Masker([Secret("DB", "correct horse battery")])
-    for text in (
-        "correct horse battery",
-        "correct%20horse%20battery",
-        "Y29ycmVjdCBob3JzZSBiYXR0ZXJ5",
-    ):
-        given_ = replace(delivery({}, {"tests/a.txt": f"x {text} y\n"}), masker=masker)
-        found = examine(given_).refusals
-        assert [(each.rule, each.detail) for each in found] == [(GateRule.KNOWN_SECRET, "DB")]
 
 
 @given(
