@@ -6,15 +6,20 @@ sync() { # head main pattern...: the lines of idle are NAME TREE, the tree being
   shift 2
   open_place
   require_place
-  wanted=$(git rev-parse -q --verify "$goal^{tree}") || fail no_commit "$goal"
+  wanted=$(git rev-parse -q --verify "$goal^{tree}") || fail no_base "$goal"
   identify
   sweep_leftovers
-  (sync_main "$@") || exit
+  apart sync_main "$@"
   printf '%s\n' "$idle" | while read -r attempt known; do
     [ "$attempt" ] && find_workspace || continue
     tell worktree "$attempt"
-    (bring_to_head "$known") || [ "$?" = 3 ] || exit
+    apart bring_to_head "$known"
   done
+}
+apart() { # words...: do it in a process of its own; what it refuses is told, and the others go on
+  ("$@")
+  set -- "$?"
+  [ "$1" = 0 ] || [ "$1" = 3 ] || exit "$1"
 }
 sync_main() { # pattern...: make the main worktree, or bring it to the head
   attempt=$main

@@ -58,6 +58,7 @@ def test_what_the_other_side_prints_is_no_line_of_git() -> None:
         "Host key verification failed.\nfatal: Could not read from remote repository.",
         "remote: Repository not found.\nfatal: repository 'https://h/app.git/' not found",
         "fatal: '/srv/app.git' does not appear to be a git repository",
+        "fatal: ref updates aborted by hook\nfatal: the remote end hung up unexpectedly",
         "fatal: detected dubious ownership in repository at '/srv/app.git'",
         "fatal: unable to access 'https://h/': server certificate verification failed.",
     ],

@@ -117,3 +117,35 @@ def test_a_worktree_that_somebody_removed_is_made_again(accepted: Accepted) -> N
     subprocess.run(["rm", "-rf", str(main_of(accepted).parent)], check=True)
     accepted.checkpoint(2)
     assert accepted.synced(2) == {"main": "made"}
+
+
+@pytest.mark.usefixtures("idle")
+def test_a_worktree_that_cannot_be_written_stops_neither_the_others_nor_the_end(
+    accepted: Accepted, tmp_path: Path
+) -> None:
+    accepted.checkpoint()
+    full = 'case "$PWD$*" in *-main.*read-tree*--reset*) echo no room >&2; exit 128 ;; esac'
+    accepted.variables = wrapper(tmp_path / "bin", full)
+    accepted.accept(readme="better\n")
+
+    accepted.checkpoint(2)
+
+    assert accepted.synced(2) == {"main": "failed", "1": "updated"}
+    assert accepted.row(2).synced[0]["detail"] == "git: no room"
+    assert accepted.row(2).status == "complete"
+
+
+@pytest.mark.usefixtures("idle")
+def test_a_part_that_is_killed_is_done_again(accepted: Accepted, tmp_path: Path) -> None:
+    """The rest of the script goes on without it: that is not mistaken for a refusal."""
+    killed = f"""
+    case "$*" in
+    *read-tree*--reset*) mv "{tmp_path}/first" "{tmp_path}/later" && kill -9 $PPID $$ ;;
+    esac
+    """
+    (tmp_path / "first").touch()
+    accepted.variables = wrapper(tmp_path / "bin", killed)
+    with pytest.raises(Transient):
+        accepted.checkpoint()
+    accepted.checkpoint()
+    assert accepted.synced() == {"main": "made", "1": "updated"}
