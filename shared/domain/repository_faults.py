@@ -48,6 +48,8 @@ def explain_fault(
         RepositoryFault.SUBMODULES: "it has submodules, which a workspace cannot hold: "
         + first_of(detail),
         RepositoryFault.UNREACHABLE: f"git on {host} cannot read {source}: {said}",
+        RepositoryFault.NO_REMOTE: f"git on {host} cannot read the remote {repository.remote}: "
+        f"{said}",
         RepositoryFault.GIT: f"git on {host} cannot work with {source}: {said}",
     }
     return sentences[fault], _next_step(repository, fault, detail)
@@ -70,6 +72,9 @@ def _next_step(repository: Repository, fault: RepositoryFault, detail: str) -> A
         RepositoryFault.SUBMODULES: _git(repository, "submodule", "status"),
         RepositoryFault.UNREACHABLE: ShellCommand(
             shlex.join(("git", "ls-remote", "--", repository.source))
+        ),
+        RepositoryFault.NO_REMOTE: ShellCommand(
+            shlex.join(("git", "ls-remote", "--", repository.remote or repository.source))
         ),
     }
     return steps.get(fault, NextStep.of("host check", repository.host))

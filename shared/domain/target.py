@@ -141,6 +141,7 @@ class RepositoryFault(StrEnum):
     NOT_A_COMMIT = "not_a_commit"
     SUBMODULES = "submodules"
     UNREACHABLE = "unreachable"  # git cannot read what the URL names
+    NO_REMOTE = "no_remote"  # git cannot read what accepted work is published to
     GIT = "git"
 
 

@@ -22,7 +22,8 @@ def check_repository(
 ) -> RepositoryReport:
     """What git on the host says about the repository. Raises what `run` raises, and Transient."""
     call = ("check_source", repository.url or "", repository.branch or "")
-    parts, variables = ("source", "check"), {"most": MOST_BRANCHES}
+    parts = ("source", "check")
+    variables = {"most": MOST_BRANCHES, "remote": repository.remote}
     text = script(parts, repository, root, call, variables)
     result = shell.run(Call(text, CHECK_TIMEOUT))
     if result.exit_code not in {0, _REFUSED}:

@@ -162,7 +162,13 @@ def test_where_accepted_work_goes_is_kept_and_shown(cli: Cli, app: Path, tmp_pat
     cli.refused("repo", "add", "app", "--path", app, "--no-ask", *forge)
     token = ("--forge-token-secret", "FORGE_TOKEN")
     remote = f"{tmp_path}/a/../remote.git"
-    cli.json("repo", "add", "app", "--path", app, "--remote", remote, "--no-ask", *forge, *token)
+    (tmp_path / "a").mkdir()
+    words = ("repo", "add", "app", "--path", app, "--remote", remote, *forge, *token)
+    refused = cli.refused(*words)
+    assert f"cannot read the remote {remote}" in refused["reason"]
+    assert refused["next_step_cmd"] == f"git ls-remote -- {remote}"
+    git(tmp_path, "init", "--quiet", "--bare", "remote.git")
+    cli.json(*words)
 
     found = cli.json("repo", "show", "app")["details"]
     assert found["remote"] == remote

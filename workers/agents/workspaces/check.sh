@@ -6,6 +6,11 @@ check_source() { # url branch: tell the commit that work would start from
   require_room
   url=$1 source=${path:-$1} branch=$2
   if [ "$path" ]; then check_path; else check_url; fi
+  [ -z "$remote" ] || check_remote
+}
+check_remote() { # check that git can read what work is to be published to
+  said=$(with_account git ls-remote -- "$remote" 2>&1) ||
+    fail no_remote "$(printf '%s\n' "$said" | grep -v '^$' | head -n 4)"
 }
 require_room() { # check that the account could keep workspaces
   there=$place
