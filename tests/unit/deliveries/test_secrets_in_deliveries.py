@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shared.domain.findings import Effect, GateRule
 from shared.secrets.masking import Masker
@@ -65,3 +67,11 @@ def test_the_value_of_a_known_secret_is_refused_in_any_form() -> None:
         given_ = replace(delivery({}, {"tests/a.txt": f"x {text} y\n"}), masker=masker)
         found = examine(given_).refusals
         assert [(each.rule, each.detail) for each in found] == [(GateRule.KNOWN_SECRET, "DB")]
+
+
+@given(st.text(), st.text(), st.sampled_from(["src/a.go", "b.yml", "README.md", "x"]))
+def test_a_token_is_found_wherever_it_stands(before: str, after: str, path: str) -> None:
+    """And never told."""
+    report = examine(delivery({}, {path: f"{before} {TOKEN}\n{after}"}))
+    assert any(each.rule is GateRule.SECRET for each in report.refusals)
+    assert TOKEN not in f"{report!r}{report.reason}"
