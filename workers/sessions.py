@@ -12,6 +12,7 @@ from shared.domain.rejected_delivery import RejectedDelivery
 from shared.domain.target import Repository
 from shared.store import deliveries
 from shared.store.deliveries import StoredDelivery
+from workers.store import StepBrief
 
 _TARGET = text("SELECT target FROM runs WHERE id = :run_id")
 
@@ -74,3 +75,10 @@ def _rejection(connection: Connection, delivery: StoredDelivery) -> RejectedDeli
         output="\n".join(each["output"] for each in red) if by_check else "",
         conflicts=tuple(report.get("conflicts", ())),
     )
+
+
+def delivering_session(connection: Connection, job: Job, brief: StepBrief) -> SessionBrief | None:
+    """The session that a step delivers to; None if it delivers nothing."""
+    if not brief.task.policy.deliver:
+        return None
+    return session_brief(connection, job, brief.step, brief.repository)

@@ -42,9 +42,8 @@ _OPEN_ATTEMPT = text(f"""
             EXISTS (SELECT FROM attempts WHERE key = :key AND outcome = '{attempts.RUNNING}')
         ELSE EXISTS (
             SELECT FROM jobs
-            WHERE run_id = :run_id AND step = :step AND pass_no = :pass_no
-              AND kind IN ('execute', 'review') AND state = 'open'
-              AND lease_until > clock_timestamp()
+            WHERE run_id = :run_id AND step = :step AND pass_no = :pass_no AND state = 'open'
+              AND kind IN ('execute', 'review') AND lease_until > clock_timestamp()
         )
     END
 """)  # noqa: S608 - nothing but constants
@@ -202,13 +201,14 @@ def pass_brief(connection: Connection, job: Job) -> PassBrief:
     if row.revised is not None:
         subtasks = tuple(from_json(Subtask, subtask) for subtask in row.revised)
     host, repository = _place(connection, step, row)
-    first = job.pass_no == 1 and not job.resumed
+    first, policy = job.pass_no == 1 and not job.resumed, from_json(Policy, row.policy)
+    alone = repository is None or policy.deliver  # a session's step goes on from its head
     return PassBrief(
-        policy=from_json(Policy, row.policy),
+        policy=policy,
         token=row.token,
         host=host,
         repository=repository,
-        after=_before(connection, job.run_id, step, row) if repository is not None else None,
+        after=None if alone else _before(connection, job.run_id, step, row),
         step=step,
         subtasks=subtasks,
         attempts=() if first else attempts.of_step(connection, job.run_id, job.step),
@@ -229,12 +229,9 @@ def _place(connection: Connection, step: Step, row: Any) -> tuple[Host, Reposito
 
 
 def _before(connection: Connection, run_id: int, step: Step, row: Any) -> int | None:
-    if from_json(Policy, row.policy).deliver:
-        return None
-    target = row.target
-    before = work_before(planned.steps_of(connection, run_id), target).get(step.ordinal, ())
+    before = work_before(planned.steps_of(connection, run_id), row.target).get(step.ordinal, ())
     if len(before) > 1:
-        place = targets.name_for(step, target)
+        place = targets.name_for(step, row.target)
         why = say_beside(str(step.ordinal), map(str, before), place)
         raise Misconfigured(why, stage="execute")
     return before[0] if before else None

@@ -9,6 +9,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
 from shared.store.access_tables import AuditHeadRow, AuditRow, TokenRow
+from shared.store.bundle_tables import BundleRow
 from shared.store.call_tables import ModelCallRow
 from shared.store.delivery_tables import (
     CheckpointRow,
@@ -382,27 +383,4 @@ class AttemptRow(Row):
         Index(
             "ix_attempts_running", "run_id", "step", postgresql_where=text("outcome = 'running'")
         ),
-    )
-
-
-class BundleRow(Row):
-    """The evidence of a step; `evidence` is its text, byte for byte as a model receives it.
-
-    The fix memory recognises it by `failure`, if it can.
-    """
-
-    __tablename__ = "bundles"
-
-    id: Mapped[int] = number()
-    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
-    step: Mapped[int]
-    revision: Mapped[int]
-    pass_no: Mapped[int]
-    body: Mapped[dict[str, Any]]
-    evidence: Mapped[str] = mapped_column(server_default="")
-    failure: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
-    created_at: Mapped[datetime] = now()
-
-    __table_args__ = (
-        Index("uq_bundles_pass", "run_id", "step", "revision", "pass_no", unique=True),
     )

@@ -27,7 +27,7 @@ SAME_TEXT: Final = frozenset({"lower", "upper", "casefold", "strip", "lstrip", "
 
 ALLOWED: Final = {
     # A request is told from another by the operator's own words: whatever they are.
-    "orchestrator/core/run_rules.py": {"step.note == fact.note"},
+    "orchestrator/core/overtaken_rules.py": {"step.note == fact.note"},
     # The markers between which the diagrams stand in a document.
     "orchestrator/core/diagram.py": {"document.partition(BEGIN)", "rest.partition(END)"},
     # What libraries of others say of their errors, which they say in no other way.

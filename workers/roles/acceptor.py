@@ -7,22 +7,17 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
 
-from sqlalchemy import Connection
-
 from shared.deliveries.attestation import AttestationKeys, CheckedTree, Checks
 from shared.deliveries.store import PatchStore
 from shared.domain.attempt import Attempt, CommandResult, Outcome
-from shared.domain.delivery import Acceptance, Judgement, Rejection
+from shared.domain.delivery import Judgement, Rejection
 from shared.domain.delivery_facts import DeliveryJudged
-from shared.domain.errors import Transient
-from shared.domain.ids import Ref
-from shared.domain.jobs import Job
-from shared.domain.target import Repository
 from shared.secrets.masking import Masker
 from shared.secrets.sent import as_sent
-from shared.store import claims, deliveries, jobs, looks, planned
+from shared.store import claims, deliveries, jobs, looks
 from shared.store.database import Database
-from shared.store.deliveries import CheckRun, StoredDelivery
+from shared.store.deliveries import CheckRun
+from workers.acceptances import AcceptanceBrief, acceptance_brief
 from workers.agents.workspaces.workspaces import Workspaces
 from workers.deliveries.line import Line
 from workers.deliveries.merging import Merge, merge_behind
@@ -34,47 +29,11 @@ from workers.roles.pass_means import Agents
 from workers.secrets import KnownSecrets, Secrecy, mask_attempt, texts_of
 from workers.shells.door import Door, PassJudge
 from workers.shells.ports import Connections, KnownClaims, PassRecord, Shell
-from workers.store import PassBrief, pass_brief
 
 STAGE = "accept"
 
 _TURN = 1_000_000
 """No step has so many passes: what its judgements leave on a host has numbers beyond them."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Brief:
-    """A delivery to judge: `line` are those ahead of it, in their order, and it."""
-
-    job: Job
-    run_id: int
-    step: int
-    repository: Repository
-    place: PassBrief
-    acceptance: Acceptance
-    line: tuple[StoredDelivery, ...]
-    titles: Mapping[int, str]
-
-    @property
-    def own(self) -> StoredDelivery:
-        """The delivery itself."""
-        return self.line[-1]
-
-    @property
-    def checks(self) -> tuple[str, ...]:
-        """What must be green on the merged tree: the repository's checks, and the step's own."""
-        own = (subtask.check for subtask in self.place.subtasks if subtask.check)
-        return tuple(dict.fromkeys((*self.repository.checks, *own)))
-
-    @property
-    def session(self) -> Ref:
-        """The session, as people name it."""
-        return Ref(self.job.task_id, target=self.repository.name)
-
-    def key(self, number: int) -> str:
-        """The identity of a check of this judgement: whoever drives it on computes the same."""
-        job, turn = self.job, self.acceptance.turn
-        return f"R{self.run_id}-{self.step}-r{job.revision}-0-p{job.pass_no}-c{turn}.{number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +82,7 @@ class Acceptor:
         Misconfigured if a check of the repository may not run.
         """
         with self._database.autocommit() as connection:
-            brief = _read(connection, hold.job)
+            brief = acceptance_brief(connection, hold.job)
         secrets = self._secrecy.secrets_for(texts_of(map(as_sent, brief.place.subtasks)))
         with closing(self._connections.shell(brief.place.host)) as shell:
             merge, checked = self._judge(hold, brief, shell, secrets)
@@ -139,7 +98,7 @@ class Acceptor:
         )
 
     def _judge(
-        self, hold: Hold, brief: _Brief, shell: Shell, secrets: KnownSecrets
+        self, hold: Hold, brief: AcceptanceBrief, shell: Shell, secrets: KnownSecrets
     ) -> tuple[Merge, _Checked]:
         root, repository, token = self._agents.workspaces, brief.repository, brief.place.token
         limits = self._agents.limits
@@ -168,7 +127,7 @@ class Acceptor:
         return merge, self._check(hold, brief, merge, workspace.path, secrets)
 
     def _check(
-        self, hold: Hold, brief: _Brief, merge: Merge, path: str, secrets: KnownSecrets
+        self, hold: Hold, brief: AcceptanceBrief, merge: Merge, path: str, secrets: KnownSecrets
     ) -> _Checked:
         """Run the checks in a workspace that holds the merged tree, and sign what they say."""
         started, checks = datetime.now(UTC), self._checks(brief)
@@ -206,18 +165,18 @@ class Acceptor:
         self._store().attest(tree.tree, envelope)
         return replace(found, envelope=envelope)
 
-    def _log(self, hold: Hold, brief: _Brief, merge: Merge, masker: Masker) -> "_CheckLog":
+    def _log(self, hold: Hold, brief: AcceptanceBrief, merge: Merge, masker: Masker) -> "_CheckLog":
         keys = {brief.key(number) for number in range(1, len(brief.checks) + 1)}
         with self._database.begin() as connection:
             used = looks.numbers_used(connection, brief.run_id, brief.step, keys)
         note = f"a check of tree {(merge.tree or '')[:12]}"
         return _CheckLog(self._journal, hold, brief, masker, used, note)
 
-    def _checks(self, brief: _Brief) -> Checks:
+    def _checks(self, brief: AcceptanceBrief) -> Checks:
         repository = brief.repository
         return Checks(repository.name, brief.place.host.name, brief.checks, repository.setup)
 
-    def _record(self, hold: Hold, brief: _Brief) -> PassRecord:
+    def _record(self, hold: Hold, brief: AcceptanceBrief) -> PassRecord:
         """The name of the judgement on the host; each has a record of its own."""
         job, token = brief.job, brief.place.token
         number = brief.acceptance.turn * _TURN + job.pass_no
@@ -232,14 +191,16 @@ class Acceptor:
             claims=lambda: self._claims(brief),
         )
 
-    def _claims(self, brief: _Brief) -> KnownClaims:
+    def _claims(self, brief: AcceptanceBrief) -> KnownClaims:
         with self._database.autocommit() as connection:
             return KnownClaims(
                 claims.known(connection, brief.run_id, brief.step),
                 claims.settled(connection, brief.run_id, brief.step),
             )
 
-    def _keep(self, brief: _Brief, merge: Merge, checked: _Checked, judgement: Judgement) -> None:
+    def _keep(
+        self, brief: AcceptanceBrief, merge: Merge, checked: _Checked, judgement: Judgement
+    ) -> None:
         ok = judgement.rejection is None
         run = CheckRun(
             delivery_id=brief.own.id,
@@ -270,7 +231,7 @@ class _CheckLog:
 
     _journal: Journal
     _hold: Hold
-    _brief: _Brief
+    _brief: AcceptanceBrief
     _masker: Masker
     _used: int
     _note: str
@@ -319,25 +280,3 @@ def _judgement(merge: Merge, checked: _Checked) -> Judgement:
         reason = f"`{red.command}` is red on the merged tree: {red.told}"
         return Judgement(merge.commit, merge.tree, Rejection.CHECK, reason)
     return Judgement(merge.commit, merge.tree)
-
-
-def _read(connection: Connection, job: Job) -> _Brief:
-    """The delivery that a job is to judge. Raises Transient if it is not on its way any more."""
-    assert job.run_id is not None and job.step is not None  # noqa: S101, PT018 - of a step
-    acceptance = deliveries.acceptance_of(connection, job.run_id, job.step)
-    place = pass_brief(connection, job)
-    if acceptance is None or acceptance.line is None or place.repository is None:
-        raise Transient("the delivery is not on its way any more", stage=STAGE)
-    wanted = (*acceptance.line.ahead, acceptance.published.delivery)
-    stored = deliveries.by_digest(connection, wanted)
-    steps = planned.steps_of(connection, job.run_id)
-    return _Brief(
-        job=job,
-        run_id=job.run_id,
-        step=job.step,
-        repository=place.repository,
-        place=place,
-        acceptance=acceptance,
-        line=tuple(stored[each] for each in wanted),
-        titles={each.ordinal: each.title or each.key for each in steps},
-    )

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 
 import structlog
-from sqlalchemy import Connection
 
 from shared.domain.attempt import GREEN, AgentResult, Attempt, CommandResult, describe_left
 from shared.domain.bundle import Bundle, LoggedAgent, LoggedAttempt, LoggedSubtask, Progress
@@ -14,7 +13,6 @@ from shared.domain.errors import ReplanError
 from shared.domain.facts import BundleReady, Fact
 from shared.domain.host import ConnectionKind, Host
 from shared.domain.ids import Ref
-from shared.domain.jobs import Job
 from shared.domain.plan import Revision, Subtask
 from shared.domain.target import Repository
 from shared.store import bundles, jobs
@@ -28,7 +26,7 @@ from workers.fixes.recall import failure_to_learn_from
 from workers.llm.evidence import evidence
 from workers.process.leases import Hold
 from workers.roles.host_keys import reports_changed_keys
-from workers.sessions import SessionBrief, rejections_of, session_brief
+from workers.sessions import delivering_session, rejections_of
 from workers.shells.corrections.table import TESTED
 from workers.store import StepBrief, is_at_work, step_brief
 
@@ -124,13 +122,6 @@ class EscalationHandler:
         except ReplanError as error:
             log.warning("snapshot_failed", stage=error.stage, reason=error.reason)
             return Observation({"connection": f"no snapshot could be taken: {error.reason}"})
-
-
-def delivering_session(connection: Connection, job: Job, brief: StepBrief) -> SessionBrief | None:
-    """The session that a step delivers to; None if it delivers nothing."""
-    if not brief.task.policy.deliver:
-        return None
-    return session_brief(connection, job, brief.step, brief.repository)
 
 
 def compose(
