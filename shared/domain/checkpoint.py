@@ -103,11 +103,15 @@ class Synced(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SyncedWorktree:
-    """What a checkpoint did with the worktree of that name; `detail` is git's, if it failed."""
+    """What a checkpoint did with the worktree of that name, at `path` on the repository's host.
+
+    `detail` is git's, if it failed.
+    """
 
     name: str
     outcome: Synced
     detail: str = ""
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

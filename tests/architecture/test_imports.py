@@ -44,6 +44,7 @@ DOORS: Final = {
         "workers.acceptances",
         "workers.agent_history",
         "workers.deliveries.checkpoint_rows",
+        "workers.deliveries.worktree_rows",
         "workers.findings",
         "workers.sessions",
         "workers.store",

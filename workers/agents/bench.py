@@ -75,6 +75,11 @@ class StepBench:
         return cls(make(shell, None), made, start.notices, shell.close)
 
     @property
+    def name(self) -> str:
+        """Its name among the workspaces of the repository."""
+        return self._workspace.attempt
+
+    @property
     def path(self) -> str:
         """Its absolute path on the host."""
         return self._workspace.path

@@ -13,6 +13,7 @@ sync() { # head main pattern...: the lines of idle are NAME TREE, the tree being
   printf '%s\n' "$idle" | while read -r attempt known; do
     [ "$attempt" ] && find_workspace || continue
     tell worktree "$attempt"
+    tell path "$tree"
     apart bring_to_head "$known"
   done
 }
@@ -24,12 +25,13 @@ apart() { # words...: do it in a process of its own; what it refuses is told, an
 sync_main() { # pattern...: make the main worktree, or bring it to the head
   attempt=$main
   tell worktree "$attempt"
-  find_workspace && { bring_to_head ''; return; }
+  find_workspace && { tell path "$tree"; bring_to_head ''; return; }
   rm -f "$place/attempts/$attempt"
   base=$goal setup= from=
   said=$(git update-ref "refs/replan/bases/$goal" "$goal" 2>&1) || failed git "$said"
   build "$@"
   publish "$place/attempts/$attempt" || remove "$made"
+  tell path "$tree"
   tell outcome made
 }
 bring_to_head() { # tree: unless it is in use, or has changes that are neither of the base nor in it

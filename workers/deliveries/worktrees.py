@@ -94,4 +94,4 @@ def _outcomes(fields: Fields) -> Iterator[SyncedWorktree]:
         error = value(told, "error")
         detail = f"{error}: {value(told, 'detail')}".rstrip(": ")
         outcome = Synced.FAILED if error else Synced(value(told, "outcome"))
-        yield SyncedWorktree(value(told, "worktree"), outcome, detail)
+        yield SyncedWorktree(value(told, "worktree"), outcome, detail, value(told, "path"))

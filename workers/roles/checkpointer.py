@@ -24,6 +24,7 @@ from workers.deliveries import checkpoint_rows as rows
 from workers.deliveries.checkpoint_rows import BegunCheckpoint, Session
 from workers.deliveries.publishing import Publication, publish
 from workers.deliveries.remote import STAGE, Remote, RemoteRefusal
+from workers.deliveries.worktree_rows import note_synced
 from workers.deliveries.worktrees import Worktrees, main_name
 from workers.process.leases import Hold
 from workers.roles.host_keys import reports_changed_keys
@@ -185,6 +186,16 @@ class _Drive:
         synced = self._worktrees.sync(head, main_name(token), idle)
         self._row = replace(self._row, synced=synced)
         self._note(CheckpointStage.REQUEST)
+        session = self._session
+        with self._database.begin() as connection:
+            note_synced(
+                connection,
+                session.run_id,
+                synced,
+                repository=session.repository.name,
+                host=session.host.name,
+                head=head,
+            )
 
     def _request(self) -> None:
         request = self._parts.request(self._session, self._row)

@@ -35,6 +35,7 @@ from workers.process.journal import Journal
 from workers.process.leases import Hold
 from workers.roles.approvals import PassApprovals
 from workers.roles.pass_means import Agents, OpenMeans, PassMeans, PassParts, Place
+from workers.roles.pass_worktree import note_worktree
 from workers.roles.signatures import Signatures
 from workers.secrets import (
     Secrecy,
@@ -177,6 +178,7 @@ class Executor:
             return PassDone(brief.step.ordinal, result, approvals, known.masker, frozenset())
         published: Published | None = None
         try:
+            note_worktree(self._database, job, session, opened)
             result = carry_out(order, opened.means, log, SystemClock(), approvals=approvals)
             ended = job.kind is JobKind.EXECUTE and result.ending is Ending.DONE
             if session is not None and self._publisher is not None and ended:

@@ -1,13 +1,16 @@
 """Sessions and deliveries under the names of S2, in the schema `ledger`."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
+from shared.domain.checkpoint import Synced, SyncedWorktree
 from shared.store.database import Database
 from tests.services.sessions import make_session
+from workers.deliveries.worktree_rows import SeenWorktree, note_pass, note_synced
 
 DOCS = Path(__file__).parents[3] / "docs" / "deliveries.md"
 
@@ -65,6 +68,32 @@ def test_what_the_names_hold_fits_together(database: Database) -> None:
         assert (row.project_id, row.assigned, row.checked) == ("app", "claude-code", True)
         assert row.selector_json == ["L-000001", f"L-{task:03d}002", "L-000003"]
     assert [row.kind for row in published] == ["CheckpointFinished"]
+
+
+def test_worktrees_are_those_that_were_seen_last(database: Database) -> None:
+    """A pass that works there, and a checkpoint that brings them to what it has published."""
+    with database.begin() as connection:
+        make_session(connection, deliveries=1)
+        run_id = connection.execute(text("SELECT id FROM runs")).scalar_one()
+        seen = SeenWorktree("w-1", run_id, 1, 0, 1, "app", "localhost", "/work/w-1", "b" * 40)
+        note_pass(connection, seen)
+        note_pass(connection, replace(seen, pass_no=2, path="/other/w-1"))
+        attempts = text("SELECT worktree FROM ledger.attempts")
+        assert list(connection.execute(attempts).scalars()) == ["w-1"]
+        synced = (
+            SyncedWorktree("w-main", Synced.MADE, path="/work/main"),
+            SyncedWorktree("w-1", Synced.CHANGED, path="/other/w-1"),
+            SyncedWorktree("w-2", Synced.FAILED, "git: gone"),
+        )
+        place = {"repository": "app", "host": "localhost", "head": "e" * 40}
+        note_synced(connection, run_id, synced, **place)
+        found = connection.execute(text("SELECT * FROM ledger.worktrees WHERE id ~ 'w-'")).all()
+    states = {row.id: (row.path, row.state_json) for row in found}
+    assert states.keys() == {"w-1", "w-main"}
+    path, state = states["w-1"]
+    assert (path, state["pass_no"], state["synced"]) == ("/other/w-1", 2, "changed")
+    path, state = states["w-main"]
+    assert (path, state["step"], state["head"]) == ("/work/main", None, "e" * 40)
 
 
 def test_a_task_that_does_not_deliver_is_not_a_session(database: Database) -> None:

@@ -23,6 +23,7 @@ from shared.store import inbox, repositories
 from shared.store.database import Database
 from tests.integration.workspaces.sources import Source, run_git
 from tests.journeys.plans import plan, step
+from tests.services.outside import prove
 from workers.wiring import Worker, make_worker
 
 POLICY = Policy(deliver=True, auto_correction_enabled=False, max_transient_failures=0)
@@ -81,6 +82,15 @@ class Sessions:
         """A file on the remote."""
         return run_git(self.remote, "show", f"{branch}:{path}")
 
+    def prove(self, branch: str) -> str:
+        """What others find who have the remote, the store's folder and the public key."""
+        run_git(self.source.folder, "push", "--quiet", str(self.remote), "HEAD:refs/heads/main")
+        data = self.remote.parent / "data"
+        public = (data / "attestation-key.pub").read_text().strip()
+        found = prove(self.remote, branch, "main", data / "deliveries", public)
+        assert found.returncode == 0, found.stderr
+        return found.stdout
+
 
 @pytest.fixture
 def sessions(
@@ -130,6 +140,9 @@ def test_two_steps_side_by_side_end_on_the_remote(sessions: Sessions) -> None:
     assert sessions.published(branch, "one") == "1"
     assert sessions.published(branch, "two") == "2"
     assert sessions.rows("SELECT status FROM deliveries") == [("checkpointed",)] * 2
+    worked = sessions.rows("SELECT step FROM worktrees ORDER BY step NULLS FIRST")
+    assert worked == [(None,), (1,), (2,)]
+    assert sessions.prove(branch).splitlines()[1:] != []
 
 
 def by_agent(script: str, *, ordinal: int = 1, check: str = "true") -> Step:

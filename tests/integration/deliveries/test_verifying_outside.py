@@ -4,10 +4,8 @@ It runs as it stands there, and knows nothing of replan.
 """
 
 import json
-import re
 import shutil
 import subprocess
-import sys
 from base64 import b64decode, b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,19 +20,13 @@ from shared.deliveries.bundle import Bundle, Meta, pack
 from shared.deliveries.store import PatchStore
 from tests.integration.deliveries.trees import Objects, files
 from tests.integration.workspaces.sources import run_git
+from tests.services.outside import prove, script
 from workers.deliveries.line import Line
 from workers.deliveries.values import DeliveryCommit, Merged
 
-DOCS = Path(__file__).parents[3] / "docs" / "deliveries.md"
 LONGEST = 30
 AT = datetime(2026, 11, 23, 1, 2, 3, tzinfo=UTC)
 HELLO = files(readme="hello\n", code="print(1)\n")
-
-
-def script() -> str:
-    """Exactly the text that people copy."""
-    (found,) = re.findall(r"```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
-    return str(found)
 
 
 @dataclass
@@ -79,16 +71,8 @@ class Published:
         self.ours.git("push", "--quiet", str(self.remote), f"+{commit}:refs/heads/session/T12")
 
     def verify(self) -> subprocess.CompletedProcess[str]:
-        """Run the script of the documentation, far from here."""
-        words = (str(self.remote), "session/T12", "main", str(self.store), self.public)
-        return subprocess.run(
-            [sys.executable, "-I", "-c", script(), *words],
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        """Run the script of the documentation."""
+        return prove(self.remote, "session/T12", "main", self.store, self.public)
 
 
 @pytest.fixture

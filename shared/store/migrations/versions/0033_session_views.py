@@ -86,8 +86,12 @@ _ATTEMPTS = """
     LEFT JOIN public.jobs
       ON jobs.run_id = passes.run_id AND jobs.step = passes.step AND jobs.kind = 'execute'
      AND jobs.revision = passes.revision AND jobs.pass_no = passes.pass_no AND jobs.state = 'open'
-    LEFT JOIN public.worktrees
-      ON worktrees.run_id = passes.run_id AND worktrees.step = passes.step
+    LEFT JOIN LATERAL (
+        SELECT name FROM public.worktrees
+        WHERE worktrees.run_id = passes.run_id AND worktrees.step = passes.step
+        ORDER BY (state ->> 'pass_no')::bigint = passes.pass_no DESC NULLS LAST, last_seen_at DESC
+        LIMIT 1
+    ) AS worktrees ON true
 """
 """An attempt of a session is a pass; what ended it is the newest try in it."""
 
