@@ -139,10 +139,14 @@ class FetchedBundle:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseVersion:
-    """The version of the database, None when it is empty, and the one that is needed."""
+    """The version of the database, None when it is empty, and the one that is needed.
+
+    `pending` lists what `db migrate` would add.
+    """
 
     found: str | None
     needed: str
+    pending: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """`replan attempt …`."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -25,6 +25,9 @@ from orchestrator.cli.task_commands import TimeoutOption, WaitOption
 from shared.domain.attempt import describe_left
 from shared.domain.ids import parse_ref
 from shared.domain.next_step import NextStep
+
+if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
+    from orchestrator.views.attempts import AttemptView
 
 group = typer.Typer(name="attempt", no_args_is_help=True)
 
@@ -146,6 +149,7 @@ def show_(
         if left:
             console.print(f"  {plain(left)}", highlight=False)
         console.print(f"  {moment(attempt.started_at)} – {moment(attempt.ended_at)}")
+        _show_pass(console, view)
         read = None if raw else view.transcript
         if read is not None:
             console.print("[dim]── what it said and did (--raw: as its program wrote it)[/]")
@@ -161,6 +165,13 @@ def show_(
             console.print(plain(view.check_output.rstrip("\n")), highlight=False)
 
     return Result("attempt.show", view, show)
+
+
+def _show_pass(console: Console, view: "AttemptView") -> None:
+    if view.base_sha is not None:
+        console.print(f"  from commit {view.base_sha[:12]}", highlight=False)
+    if view.attempt.running and view.heartbeat_at is not None:
+        console.print(f"  its worker was heard of at {moment(view.heartbeat_at)}")
 
 
 @add(group, "tail", example="replan attempt tail T12.2.3@web1")

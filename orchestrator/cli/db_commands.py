@@ -27,7 +27,7 @@ def migrate(call: Invocation) -> Result:
 
 @add(group, "status", example="replan db status")
 def status(call: Invocation) -> Result:
-    """Show the version of the database, and the one that is needed."""
+    """Show the version of the database, the one that is needed, and what is pending."""
     from orchestrator.acts import database
     from orchestrator.cli.answers import DatabaseVersion
 
@@ -36,11 +36,13 @@ def status(call: Invocation) -> Result:
 
     def show(console: Console) -> None:
         console.print(f"found {state.found or 'none'}, needed {state.needed}")
+        if state.pending:
+            console.print(f"pending: {', '.join(state.pending)}", highlight=False)
         next_step(console, problem.next_step if problem else None)
 
     return Result(
         "db.status",
-        DatabaseVersion(state.found, state.needed),
+        DatabaseVersion(state.found, state.needed, state.pending),
         show,
         exit_code=ExitCode.FAILED if problem else ExitCode.DONE,
         stage=problem.stage if problem else None,

@@ -71,8 +71,9 @@ def build() -> typer.Typer:
         for name, told in GROUPS.items():
             group = import_module(f"orchestrator.cli.{name}_commands").group
             app.add_typer(group, name=name, help=told)
-        for name in ("watch_command", "doctor_command", "metrics_command", "stack_commands"):
-            import_module(f"orchestrator.cli.{name}").register(app)
+        for name in ("watch", "doctor", "metrics", "help"):
+            import_module(f"orchestrator.cli.{name}_command").register(app)
+        import_module("orchestrator.cli.stack_commands").register(app)
     return app
 
 

@@ -36,6 +36,7 @@ from orchestrator.cli.answers import (
     ResumedPlan,
     SignedAttestation,
 )
+from orchestrator.cli.help_command import Help
 from orchestrator.doctor import Finding
 from orchestrator.envelope import SCHEMA_VERSION
 from orchestrator.export.attestation import Attestation
@@ -175,6 +176,7 @@ DETAILS: dict[str, Any] = {
     "store.gc": lambda: _view(GcReport),
     "audit.verify": lambda: _view(AuditVerification),
     "watch": lambda: _view(AtWork),
+    "help": lambda: _view(Help),
     "doctor": lambda: _views("findings", Finding),
     "metrics": lambda: _view(AgentMetrics),
     "config.show": lambda: _views("settings", SettingLine),

@@ -106,6 +106,9 @@ def list_(
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 20,
     phase: Annotated[str | None, typer.Option(help="Only tasks in this phase.")] = None,
     after: Annotated[int | None, typer.Option(min=1, help=AFTER)] = None,
+    project: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only those of this repository or host.")
+    ] = None,
 ) -> Result:
     """List the newest tasks."""
     from orchestrator.views.tasks import list_tasks
@@ -122,8 +125,9 @@ def list_(
             limit=limit,
             phase=None if phase is None else TaskPhase(phase),
             after=after,
+            target=project,
         )
-    rest = NextStep.of("task list", limit=limit, phase=phase, after=found.next)
+    rest = NextStep.of("task list", limit=limit, phase=phase, after=found.next, project=project)
     further = None if found.next is None else rest
 
     def show(console: Console) -> None:

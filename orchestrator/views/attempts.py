@@ -49,6 +49,15 @@ _PLANNED = text("""
     )
 """)
 
+_PASS = text("""
+    SELECT (SELECT max(heartbeat_at) FROM jobs
+            WHERE jobs.run_id = :run_id AND jobs.step = :step AND jobs.kind = 'execute'
+              AND jobs.revision = :revision AND jobs.pass_no = :pass_no) AS heartbeat_at,
+           (SELECT base FROM deliveries
+            WHERE deliveries.run_id = :run_id AND deliveries.step = :step
+              AND deliveries.revision = :revision AND deliveries.pass_no = :pass_no) AS base
+""")
+
 Running = Literal["running"]
 """The outcome of an attempt that has none yet."""
 
@@ -116,6 +125,8 @@ class AttemptList:
 class AttemptView:
     """An attempt in full. Sizes in bytes; `cut` says that a stream is longer than shown.
 
+    Its worker has renewed the lease of its pass at `heartbeat_at`, whatever the command printed
+    (S2.47). In a repository, `base_sha` is the commit that the work began with, once that is known.
     With `work`, its command is the goal of an agent, and `result` is what that agent did; then the
     streams are what its runner wrote, and `transcript` is what people read of that.
     """
@@ -133,6 +144,8 @@ class AttemptView:
     work: AgentWork | None = None
     result: AgentResult | None = None
     transcript: Transcript | None = None
+    base_sha: str | None = None
+    heartbeat_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +299,8 @@ def attempt_view(connection: Connection, ref: Ref, *, full: bool = False) -> Att
         stdout = _blob(connection, row.stdout_blob, stdout)
         stderr = _blob(connection, row.stderr_blob, stderr)
     line = attempt_line(row, ref.task, row.target, spent_by(connection, [row]))
+    result = None if row.body is None else from_json(AgentResult, row.body)
+    of_pass = connection.execute(_PASS, _pass_of(row)).one()
     notes = notes_by_attempt(connection, key=row.key).get(row.key, ())
     return AttemptView(
         attempt=replace(line, notes=notes),
@@ -299,9 +314,15 @@ def attempt_view(connection: Connection, ref: Ref, *, full: bool = False) -> Att
         check_output=row.check_output,
         worker=row.worker,
         work=_work(connection, row),
-        result=None if row.body is None else from_json(AgentResult, row.body),
+        result=result,
         transcript=_transcript(connection, row.transcript_blob),
+        base_sha=of_pass.base or (None if result is None else result.base),
+        heartbeat_at=of_pass.heartbeat_at,
     )
+
+
+def _pass_of(row: Any) -> dict[str, int]:
+    return {name: getattr(row, name) for name in ("run_id", "step", "revision", "pass_no")}
 
 
 def _transcript(connection: Connection, digest: str | None) -> Transcript | None:

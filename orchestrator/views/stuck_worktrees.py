@@ -14,7 +14,7 @@ from shared.domain.delivery import session_branch
 from shared.domain.errors import Rejected
 from shared.domain.found_on_host import WorkspaceOnHost
 from shared.domain.ids import Ref
-from shared.domain.next_step import NextStep
+from shared.domain.next_step import Blank, NextStep
 from shared.domain.task import ENDED_RUN, ENDED_STEP, RunPhase, StepPhase
 
 MAIN = "main"
@@ -118,7 +118,7 @@ def worktree_place(
             raise Rejected(
                 f"no run is known that works in {name!r}: name its repository with --project",
                 stage="input",
-                next_step=NextStep.of("repair worktree", name, project="NAME"),
+                next_step=NextStep.of("repair worktree", name, project=Blank("NAME")),
             )
         return WorktreePlace(name, repository)
     place = RunPlace(run.task_id, run.id, run.target)

@@ -133,13 +133,20 @@ def list_tasks(
     limit: int = 20,
     phase: TaskPhase | None = None,
     after: int | None = None,
+    target: str | None = None,
 ) -> TaskList:
-    """The newest tasks, at most `limit`; with `after`, those that follow it in this order."""
+    """The newest tasks, at most `limit`; with `after`, those that follow it in this order.
+
+    With a `target`, only those that run on that host or in that repository.
+    """
     query = select(TaskRow.__table__).order_by(TaskRow.id.desc()).limit(limit + 1)
     if phase is not None:
         query = query.where(TaskRow.phase == phase.value)
     if after is not None:
         query = query.where(TaskRow.id < after)
+    if target is not None:
+        there = select(RunRow.task_id).where(RunRow.target == target)
+        query = query.where(TaskRow.id.in_(there))
     rows = connection.execute(query).all()
     shown = rows[:limit]
     ids = [row.id for row in shown]

@@ -35,6 +35,14 @@ class Version:
         """True when the two are the same."""
         return self.found == self.needed
 
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """The versions that a migration would add, the oldest first; none to an unknown one."""
+        known = known_versions()
+        if self.found is None:
+            return known
+        return known[known.index(self.found) + 1 :] if self.found in known else ()
+
 
 @cache
 def known_versions() -> tuple[str, ...]:

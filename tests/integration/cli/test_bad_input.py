@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from shared.store.migrate import known_versions
 from tests.integration.cli.calling import Cli
 
 PLAN = "steps:\n  - title: s\n    subtasks:\n      - run: 'true'\n"
@@ -259,7 +260,8 @@ def test_a_database_of_another_version(cli: Cli, version: str | None) -> None:
     expected = "replan db migrate" if version is None else "replan --version"
     assert answer["next_step_cmd"] == expected
     status = cli.json("db", "status", code=1)
-    assert status["details"] == {"found": version, "needed": own}
+    pending = list(known_versions()) if version is None else []
+    assert status["details"] == {"found": version, "needed": own, "pending": pending}
     assert status["next_step_cmd"] == expected
     if version is not None:
         assert "does not know" in cli.refused("db", "migrate")["reason"]

@@ -168,3 +168,24 @@ def test_a_reader_that_has_had_enough_ends_it_quietly() -> None:
     assert b"Traceback" not in complaints
     assert b"Exception ignored" not in complaints
     assert b"BrokenPipe" not in complaints
+
+
+@pytest.mark.parametrize("given", [["help"], ["help", "task"], ["help", "task", "submit"]])
+def test_help_is_a_command_too(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """S2.78: the same as --help, and one object for programs."""
+    assert main(given) == 0
+    told = capsys.readouterr().out
+    assert main([*given[1:], "--help"]) == 0
+    assert capsys.readouterr().out == told
+    assert main([*given, "--format", "min-json"]) == 0
+    assert one_object(capsys)["details"]["command"] == " ".join(("replan", *given[1:]))
+
+
+@pytest.mark.parametrize("given", [["tsak"], ["task", "sumbit"], ["task", "submit", "now"]])
+def test_help_of_a_command_that_there_is_not_is_refused(
+    given: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["help", *given, "--format", "min-json"]) == 2
+    answer = one_object(capsys)
+    assert answer["kind"] == "help"
+    assert answer["next_step_cmd"] == " ".join(("replan help", *given[:-1]))
