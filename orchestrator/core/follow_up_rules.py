@@ -17,7 +17,7 @@ from orchestrator.core.state import RunState, StepState, WaitsFor
 from orchestrator.core.step_rules import drive_on, enqueue_pass
 from shared.domain.config import ASK
 from shared.domain.delivery import CheckpointPhase, DeliveryStatus
-from shared.domain.task import ENDED_STEP, RunPhase, StepPhase
+from shared.domain.task import ENDED_RUN, ENDED_STEP, RunPhase, StepPhase
 
 Advance = tuple[RunState, tuple[Decision, ...]]
 
@@ -35,7 +35,12 @@ def follow_up(
     phase = RunPhase.CANCELLED if cancelled else _phase(state)
     made = (*decisions, *accepted, *started, *published)
     report = () if phase is before.phase else (ReportRun(phase),)
-    return replace(state, phase=phase), (*made, *_withdrawn(before, state, made), *report)
+    paused = state.paused and phase not in ENDED_RUN  # a pause ends with the run at the latest
+    return replace(state, phase=phase, paused=paused), (
+        *made,
+        *_withdrawn(before, state, made),
+        *report,
+    )
 
 
 def begin(step: StepState) -> tuple[StepState, tuple[Decision, ...]]:

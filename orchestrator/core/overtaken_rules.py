@@ -64,7 +64,7 @@ def overtaken(  # noqa: C901 - one case a fact
         case f.ResumeRequested():
             return not (
                 any(map(is_resumable, state.steps.values()))
-                or (state.paused and state.phase not in ENDED_RUN)
+                or state.paused
                 or state.checkpoint.phase is CheckpointPhase.WAITING
             )
         case f.SessionClosed():

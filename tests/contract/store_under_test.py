@@ -1,6 +1,7 @@
 """One face for the store in memory and the store in Postgres, so that one suite tests both."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from sqlalchemy import func, insert, select, text, update
@@ -14,12 +15,15 @@ from orchestrator.store import SqlLedger
 from orchestrator.sweeper import Sweeper
 from shared.domain.attempt import Answer, Attempt, explain
 from shared.domain.config import Policy
+from shared.domain.delivery import DeliveryStatus, Rejection, Trust
 from shared.domain.facts import Fact, TaskSubmitted
 from shared.domain.jobs import Job
 from shared.domain.plan import Plan
-from shared.store import attempts, inbox, jobs
+from shared.store import attempts, deliveries, inbox, jobs
 from shared.store.attempts import AttemptWrite
 from shared.store.database import Database
+from shared.store.deliveries import Delivery
+from shared.store.delivery_tables import DeliveryRow
 from shared.store.inbox import Report
 from shared.store.tables import (
     ApprovalRow,
@@ -33,6 +37,7 @@ from shared.store.tables import (
     TaskRow,
 )
 from shared.wire import to_json
+from tests.fakes.memory_deliveries import MemoryDelivery
 from tests.fakes.memory_store import MemoryStore
 from tests.journeys.plans import plan as plan_of
 from tests.journeys.plans import step
@@ -62,6 +67,8 @@ class StoreUnderTest(Protocol):
     def events(self, task_id: int) -> list[str]: ...
     def interventions(self, task_id: int) -> list[str]: ...
     def approvals(self, task_id: int) -> list[str]: ...
+    def publish(self, job: Job, sha256: str) -> bool: ...
+    def deliveries(self, run_id: int) -> list[MemoryDelivery]: ...
 
 
 class MemoryUnderTest:
@@ -106,6 +113,17 @@ class MemoryUnderTest:
 
     def approvals(self, task_id: int) -> list[str]:
         return [digest for of, digest in self.store.approvals if of == task_id]
+
+    def publish(self, job: Job, sha256: str) -> bool:
+        assert job.run_id is not None
+        assert job.step is not None
+        ours = job.id in self.store.renew(job, LEASE)
+        if ours:
+            self.store.deliveries.append(MemoryDelivery(job.run_id, job.step, sha256))
+        return ours
+
+    def deliveries(self, run_id: int) -> list[MemoryDelivery]:
+        return [row for row in self.store.deliveries if row.run == run_id]
 
     def task(self, task_id: int) -> TaskState:
         with self.store.open(0) as unit:
@@ -272,6 +290,34 @@ class SqlUnderTest:
             )
             return list(found.scalars())
 
+    def publish(self, job: Job, sha256: str) -> bool:
+        with self.database.begin() as connection:
+            if job.id not in jobs.renew(connection, [job.claim], LEASE):
+                return False
+            deliveries.add(connection, _delivery(job, sha256))
+        return True
+
+    def deliveries(self, run_id: int) -> list[MemoryDelivery]:
+        query = (
+            select(DeliveryRow.__table__)
+            .where(DeliveryRow.run_id == run_id)
+            .order_by(DeliveryRow.id)
+        )
+        with self.database.begin() as connection:
+            return [
+                MemoryDelivery(
+                    row.run_id,
+                    row.step,
+                    row.sha256,
+                    DeliveryStatus(row.status),
+                    None if row.rejection is None else Rejection(row.rejection),
+                    row.reason,
+                    row.commit,
+                    row.settled_by,
+                )
+                for row in connection.execute(query)
+            ]
+
     def _steps(self, connection: Any, run_id: int) -> Sequence[Any]:
         found = connection.execute(
             select(RunStepRow.__table__)
@@ -279,6 +325,30 @@ class SqlUnderTest:
             .order_by(RunStepRow.step)
         )
         return list(found)
+
+
+def _delivery(job: Job, sha256: str) -> Delivery:
+    assert job.run_id is not None
+    assert job.step is not None
+    return Delivery(
+        job.run_id,
+        job.step,
+        job.revision,
+        job.pass_no,
+        attempt_key=None,
+        runner=None,
+        issue_id="L-000001",
+        sha256=sha256,
+        uri=f"file:///{sha256}",
+        size=1,
+        base="base",
+        tree="tree",
+        deliverables={},
+        stats={},
+        findings=(),
+        trust=Trust.CHECKS,
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
 
 
 def claim_pass(database: Database, command: str) -> Job:

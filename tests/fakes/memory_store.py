@@ -42,6 +42,7 @@ from shared.domain.task import StepPhase
 from shared.store.inbox import Report
 from shared.store.jobs import NewJob
 from shared.wire import decode_fact, encode_fact, from_json, to_json
+from tests.fakes.memory_deliveries import MemoryDelivery, settle_delivery
 
 
 @dataclass(slots=True)
@@ -81,6 +82,7 @@ class MemoryStore:
         self.interventions: list[dict[str, Any]] = []
         self.attempts: dict[str, _Tried] = {}
         self.approvals: list[tuple[int, str]] = []
+        self.deliveries: list[MemoryDelivery] = []
 
     def submit(self, targets: Sequence[str], policy: Policy, plan: Plan | None) -> int:
         """A task with a run for each target, reported to the coordinator."""
@@ -361,15 +363,9 @@ class MemoryUnit:
             case CancelAttempt(key):
                 self._store.cancel_attempt(key)
             case OpenIntervention():
-                self._store.interventions.append(
-                    {
-                        "task_id": task_id,
-                        "run_id": run_id,
-                        "step": decision.step,
-                        "kind": decision.kind.value,
-                        "open": True,
-                    }
-                )
+                place = {"task_id": task_id, "run_id": run_id, "step": decision.step}
+                kept = {**place, "kind": decision.kind.value, "open": True}
+                self._store.interventions.append(kept)
             case Grant(given):
                 self._store.approvals += [(task_id, approval.digest) for approval in given]
             case SettleAttempt():
@@ -387,8 +383,11 @@ class MemoryUnit:
                     opened["open"] &= not fits or opened["step"] in sparing
             case AddSteps() | FillStep() | DisableHost() | Learn() | FreeJob() | SettleClaims():
                 pass  # this store keeps no plans, no hosts, no fixes and no presence
-            case KeepLooks() | SetBudget() | SettleDelivery():
-                pass  # and no looks, no deliveries, and nothing of what agents may spend
+            case KeepLooks() | SetBudget():
+                pass  # and no looks, and nothing of what agents may spend
+            case SettleDelivery():
+                assert run_id is not None
+                settle_delivery(self._store.deliveries, run_id, decision)
             case StartRuns() | CancelRuns() | ResumeRuns() | TellPolicy() | ReportRun():
                 pass  # the coordinator has passed it on as a fact
             case _:

@@ -223,3 +223,15 @@ def test_what_has_ended_is_not_resumed_because_it_was_paused() -> None:
     run.checkpoint_ends()
     assert run.state.phase is RunPhase.DONE
     assert run.tell(f.ResumeRequested()) == ()
+
+
+def test_what_is_taken_up_again_after_its_end_is_not_paused_any_more() -> None:
+    run = session(step(1), step(2, depends_on=(1,)))
+    run.tell(f.RunPaused("ann"))
+    run.pass_ends(Ending.BLOCKED, 1)
+    run.tell(f.StepAbandoned(1))
+    assert run.state.phase is RunPhase.ERROR
+    run.tell(f.ResumeRequested(1))
+    run.is_accepted(1)
+    run.tell(f.ResumeRequested(2))
+    assert run.phases() == ["accepted", "ready"]
