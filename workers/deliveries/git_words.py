@@ -20,7 +20,7 @@ _REFUSES_US = re.compile(
     | insufficient\ permission | does\ not\ support\ --atomic | service\ not\ enabled
     | transport\ '.*'\ not\ allowed | protocol\ '.*'\ is\ not\ supported
     | is\ not\ a\ valid\ repository | certificate
-    | aborted\ by\ hook | not\ allowed\ to | unable\ to\ find\ remote\ helper
+    | aborted\ by\ hook | fsck\ error | not\ allowed\ to | unable\ to\ find\ remote\ helper
     """,
     re.IGNORECASE | re.VERBOSE,
 )

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from shared.domain.checkpoint import CheckpointStage, MergeRequest, Remedy
+from shared.domain.checkpoint import CheckpointStage, FoundOnRemote, MergeRequest, Remedy
 from shared.domain.delivery import CheckpointEnding
 from shared.domain.delivery_facts import CheckpointFinished
 from shared.domain.errors import Defect, Rejected, Unavailable
@@ -164,8 +164,17 @@ class _Drive:
     def _publish(self) -> Publication:
         publication = publish(self._remote, self._row.head)
         pushed = publication.pushed or self._row.report.pushed
-        self._note(CheckpointStage.VERIFY, found=publication.found, pushed=pushed)
+        found = self._masked(publication.found)
+        self._note(CheckpointStage.VERIFY, found=found, pushed=pushed)
         return publication
+
+    def _masked(self, found: FoundOnRemote) -> FoundOnRemote:
+        """Agents and others have written the titles of commits."""
+        ours, theirs = (
+            tuple(replace(commit, title=self._parts.mask(commit.title)) for commit in commits)
+            for commits in (found.ours, found.theirs)
+        )
+        return replace(found, ours=ours, theirs=theirs)
 
     def _verify(self, head: str, tree: str) -> None:
         """Sync is forbidden before the remote has confirmed the head, with exactly that tree."""

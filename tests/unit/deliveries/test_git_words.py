@@ -59,6 +59,7 @@ def test_what_the_other_side_prints_is_no_line_of_git() -> None:
         "remote: Repository not found.\nfatal: repository 'https://h/app.git/' not found",
         "fatal: '/srv/app.git' does not appear to be a git repository",
         "fatal: ref updates aborted by hook\nfatal: the remote end hung up unexpectedly",
+        "error: object 1234: zeroPaddedFilemode: zero-padded\nfatal: fsck error in packed object",
         "fatal: detected dubious ownership in repository at '/srv/app.git'",
         "fatal: unable to access 'https://h/': server certificate verification failed.",
     ],

@@ -245,6 +245,15 @@ def test_secrets_in_what_a_remote_says_are_hidden(accepted: Accepted) -> None:
     assert "hunter2" not in fact.reason + str(accepted.row())
     assert "***" in fact.reason
 
+    (accepted.remote / "hooks/pre-receive").unlink()
+    accepted.checkpoint(2)
+    before = accepted.head
+    accepted.accept(readme="better\n")
+    commit_on_remote(accepted, before, "the password is hunter2")
+    accepted.checkpoint(3)
+    (theirs,) = accepted.row(3).report["found"]["theirs"]
+    assert theirs["title"] == "the password is ***"
+
 
 def test_a_request_to_merge_is_opened_once_it_is_verified(accepted: Accepted) -> None:
     """Its text names what was accepted; without the forge, all else is done, and it waits."""
