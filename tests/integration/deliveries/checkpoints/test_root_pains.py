@@ -1,4 +1,4 @@
-"""What branches as the contract led to (S2.2, S2.3): the naive way loses work, and ours does not."""
+"""What branches as the contract led to (S2.2, S2.3): a naive way loses work, and ours does not."""
 
 import subprocess
 from pathlib import Path
