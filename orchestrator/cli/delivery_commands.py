@@ -151,7 +151,11 @@ def _judgement(each: "JudgementLine") -> Iterator[str]:
     yield f"{each.turn}. {each.status.replace('_', ' ')}: {on}{signed}"
     checks = each.report.get("checks")
     for check in checks if isinstance(checks, list) else []:
-        yield f"   {check.get('command', '')}: exit code {check.get('exit_code')}"
+        seconds = f" in {check['seconds']:.1f} s" if check.get("seconds") is not None else ""
+        yield f"   {check.get('command', '')}: {check.get('told', '')}{seconds}"
+    conflicts = each.report.get("conflicts")
+    for path in conflicts if isinstance(conflicts, list) else []:
+        yield f"   conflict: {path}"
 
 
 def _review(view: "DeliveryView") -> Iterator[str]:

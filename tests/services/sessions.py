@@ -61,7 +61,8 @@ _CHECK_RUNS = text("""
     INSERT INTO check_runs (delivery_id, turn, status, onto, commit, tree, repository, checks, ok,
         report, envelope, finished_at)
     SELECT id, 1, 'passed', repeat('b', 40), repeat('d', 40), repeat('c', 40), :target, 'x', true,
-           '{"checks": [{"command": "make test", "exit_code": 0}]}', '{}', clock_timestamp()
+           '{"checks": [{"command": "make test", "ok": true, "told": "exit code 0",
+             "seconds": 1.5}]}', '{}', clock_timestamp()
     FROM deliveries WHERE run_id = :run_id AND status = 'accepted'
 """)
 _CHECKPOINT = text("""
@@ -79,7 +80,7 @@ _EVENTS = text("""
         (:task_id, NULL, 'TaskSubmitted', '{}', 1),
         (:task_id, :run_id, 'PassFinished', jsonb_build_object(
             'step', 1, 'revision', 0, 'pass_no', 1, 'ending', 'done',
-            'delivery', jsonb_build_object('delivery', CAST(:sha256 AS text))), 1),
+            'published', jsonb_build_object('delivery', CAST(:sha256 AS text))), 1),
         (:task_id, :run_id, 'DeliveryJudged', jsonb_build_object(
             'step', 1, 'revision', 0, 'pass_no', 1, 'delivery', CAST(:sha256 AS text)), 1),
         (:task_id, :run_id, 'CheckpointFinished', '{"number": 1}', 1)

@@ -23,7 +23,7 @@ from shared.secrets.sent import SentSubtask, as_sent
 from shared.store import claims
 from shared.store.database import Database
 from workers.agents.means import commands_of
-from workers.deliveries.publisher import Publisher, Work
+from workers.deliveries.publisher import Publisher
 from workers.passes.clock import SystemClock
 from workers.passes.forgotten import forgotten
 from workers.passes.history import History
@@ -34,8 +34,8 @@ from workers.passes.to_undo import to_undo
 from workers.process.journal import Journal
 from workers.process.leases import Hold
 from workers.roles.approvals import PassApprovals
-from workers.roles.pass_means import Agents, OpenMeans, PassMeans, PassParts, Place
-from workers.roles.pass_worktree import note_worktree
+from workers.roles.pass_means import Agents, PassMeans, PassParts, Place
+from workers.roles.session_pass import note_worktree, work_of
 from workers.roles.signatures import Signatures
 from workers.secrets import (
     Secrecy,
@@ -45,7 +45,7 @@ from workers.secrets import (
     mask_unpaid,
     texts_of,
 )
-from workers.sessions import SessionBrief, rejections_of, session_brief
+from workers.sessions import rejections_of, session_brief
 from workers.shells.door import PassJudge
 from workers.shells.ports import Connections, KnownClaims, PassRecord
 from workers.store import PassBrief, left_running, pass_brief, subtasks_of_run
@@ -183,7 +183,7 @@ class Executor:
             ended = job.kind is JobKind.EXECUTE and result.ending is Ending.DONE
             if session is not None and self._publisher is not None and ended:
                 worked = replace(order, earlier=(*order.earlier, *log.done))
-                work = _work(job, worked, session, opened)
+                work = work_of(job, worked, session, opened)
                 result, published = self._publisher.publish(work, result, known.masker)
         finally:
             opened.means.close()
@@ -356,13 +356,6 @@ def _texts(subtasks: Iterable[SentSubtask]) -> tuple[str, ...]:
     """Every text that may be sent to a host as it stands, for the guard to judge together."""
     listed = [subtask for subtask in subtasks if subtask.kind is not SubtaskKind.CODE]
     return (*texts_of(listed), *(text for subtask in listed for text in commands_of(subtask)))
-
-
-def _work(job: Job, order: PassOrder, session: SessionBrief, opened: OpenMeans) -> Work:
-    """What a pass in a repository has to deliver."""
-    if opened.repository is None or opened.bench is None or opened.line is None:
-        raise AssertionError("a session happens in a repository")
-    return Work(job, order, session, opened.repository, opened.bench, opened.line)
 
 
 def _record(brief: PassBrief, hold: Hold, log: HeldLog, since: float) -> PassRecord:

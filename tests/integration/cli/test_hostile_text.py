@@ -58,7 +58,7 @@ IN_SESSION = (
        deliverables = jsonb_build_object('summary', jsonb_build_array(CAST(:mark AS text)),
            'risks', jsonb_build_array(CAST(:mark AS text)))""",
     """UPDATE check_runs SET report = jsonb_build_object('checks', jsonb_build_array(
-       jsonb_build_object('command', CAST(:mark AS text), 'exit_code', 1)))""",
+       jsonb_build_object('command', CAST(:mark AS text), 'told', CAST(:mark AS text))))""",
     "UPDATE checkpoints SET remote = :mark, ref = :mark",
     "UPDATE worktrees SET path = :mark, host = :mark",
     """INSERT INTO reviews (delivery_id, reviewer, result) SELECT id, :mark, jsonb_build_object(

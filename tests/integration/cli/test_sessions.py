@@ -58,7 +58,12 @@ def test_a_delivery_says_all_that_is_known_of_it(cli: Cli, session: str) -> None
     listed = cli.json("delivery", "list", "--session", session)["details"]["deliveries"]
     assert [each["name"] for each in listed] == ["D3", "D2", "D1"]
     told = cli("delivery", "show", "D1").out
-    for part in ("it works", "a.py", "make test: exit code 0", "accepted, not on the remote yet"):
+    for part in (
+        "it works",
+        "a.py",
+        "make test: exit code 0 in 1.5 s",
+        "accepted, not on the remote yet",
+    ):
         assert part in told
     answer = cli.json("delivery", "show", "T1.2")
     assert answer["details"]["delivery"]["name"] == "D2"

@@ -141,9 +141,9 @@ _EVENTS = """
                || (events.body ->> 'revision') || '-p' || (events.body ->> 'pass_no')
                || '@' || mine.target AS attempt_id,
            (SELECT deliveries.id FROM public.deliveries
-            WHERE deliveries.sha256 = CASE jsonb_typeof(events.body -> 'delivery')
-                WHEN 'object' THEN events.body -> 'delivery' ->> 'delivery'
-                ELSE events.body ->> 'delivery' END) AS delivery_id,
+            WHERE deliveries.sha256 = coalesce(
+                events.body -> 'published' ->> 'delivery', events.body ->> 'delivery'
+            )) AS delivery_id,
            CASE WHEN events.kind = 'CheckpointFinished' THEN (
                SELECT checkpoints.id FROM public.checkpoints
                WHERE checkpoints.run_id = events.run_id

@@ -1,9 +1,11 @@
-"""Says where a pass works, before it begins."""
+"""A pass in a session: where it works, and what it has to deliver."""
 
 from shared.domain.jobs import Job
 from shared.store import jobs
 from shared.store.database import Database
+from workers.deliveries.publisher import Work
 from workers.deliveries.worktree_rows import SeenWorktree, note_pass
+from workers.passes.ports import PassOrder
 from workers.roles.pass_means import OpenMeans
 from workers.sessions import SessionBrief
 
@@ -35,3 +37,10 @@ def note_worktree(
     with database.begin() as connection:
         jobs.require_held(connection, job.claim, STAGE)
         note_pass(connection, seen)
+
+
+def work_of(job: Job, order: PassOrder, session: SessionBrief, opened: OpenMeans) -> Work:
+    """What a pass in a repository has to deliver."""
+    if opened.repository is None or opened.bench is None or opened.line is None:
+        raise AssertionError("a session happens in a repository")
+    return Work(job, order, session, opened.repository, opened.bench, opened.line)
