@@ -40,11 +40,12 @@ def help_(
     for number, word in enumerate(named):
         below = getattr(found, "commands", {})
         if word not in below:
-            where = " ".join(("replan", *named[:number]))
-            reason = f"{where} has no command {word!r}: it is {unknown(word, below)}"
+            where = " ".join(named[:number])
+            step = NextStep.of("help", where) if where else NextStep.of("help")
+            reason = f"{word!r} is {unknown(word, below)}"
             if not below:
-                reason = f"{where} has no commands of its own"
-            raise Rejected(reason, stage="input", next_step=NextStep.of("help", *named[:number]))
+                reason = f"replan {where} has no commands of its own"
+            raise Rejected(reason, stage="input", next_step=step)
         found = below[word]
     told = Help(
         " ".join(("replan", *named)),

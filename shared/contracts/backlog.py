@@ -203,7 +203,7 @@ def _sections(text: str, origin: Origin) -> Iterable[dict[str, Any]]:
     """The sections `## L-000123: Title`, with more fields in a block of YAML below the heading."""
     lines = text.splitlines()
     starts = [n for n, line in enumerate(lines) if _HEADING.fullmatch(line)]
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for start, end in zip(starts, (*starts[1:], len(lines)), strict=False):
         heading = _HEADING.fullmatch(lines[start])
         if heading is None:
             continue

@@ -1,6 +1,8 @@
 """Backlogs, and what a person may choose of them (S2.55)."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -92,6 +94,11 @@ def test_an_issue_may_need_one_that_the_session_has_already() -> None:
     assert (free.ordinal, free.depends_on) == (7, ())
 
 
+def test_a_text_without_issues_is_not_a_backlog() -> None:
+    with pytest.raises(Rejected, match="at least 1"):
+        load_backlog("# Ideas\n\nNothing yet.\n", source="BACKLOG.md")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
@@ -142,3 +149,9 @@ def test_a_choice_that_the_backlog_does_not_have_is_refused(
         steps_of(select(issues, allow, assign), {})
     assert told in raised.value.reason
     assert raised.value.next_step is not None
+
+
+def test_the_example_of_the_documentation_is_a_backlog() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "deliveries.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(issues:.*?)```", text, re.DOTALL)
+    assert list(load_backlog(example, source="backlog.yaml")) == ["L-000101", "L-000102"]
