@@ -35,6 +35,8 @@ KEY = "-----BEGIN RSA PRIVATE KEY-----\n" + "\n".join(
         ("app.py", "", "password = os.environ['DB_PASSWORD']\n", None),
         ("tests/test_app.py", "", "password = 'tr0ub4dor&3'\n", None),
         ("README.md", "", "Set PASSWORD=tr0ub4dor&3 first.\n", None),
+        ("app.py", "", "TOKEN = 'The token of user 1, if any.'\n", None),
+        ("app.py", "", "keys = {'token': 'ANTHROPIC_API_KEY_2'}\n", None),
         ("app.py", "", "key = 'AKIAIOSFODNN7EXAMPLE'\n", None),
         ("app.py", "", "token = 'ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'\n", None),
         ("app.min.js", "", "x" * 70_000 + f" {TOKEN} " + "y" * 70_000, ("token", 1, Effect.REFUSE)),

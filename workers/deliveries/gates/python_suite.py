@@ -16,7 +16,7 @@ _COLLECTING: Final = frozenset(
         *("collect_ignore", "collect_ignore_glob", "pytest_collection_modifyitems"),
         *("pytest_ignore_collect", "pytest_runtest_setup", "pytest_runtest_makereport"),
         *("pytest_runtest_call", "pytest_pyfunc_call", "pytest_sessionfinish", "__test__"),
-        *("pytest_runtest_protocol", "pytest_collect_file", "load_tests"),
+        *("pytest_runtest_protocol", "pytest_collect_file"),
     }
 )
 """Names whose definition decides which tests run, and what comes of them."""

@@ -42,6 +42,9 @@ _DATA: Final = re.compile(
 )
 """Names of files in which a value need not stand between quotes."""
 
+_RANDOM: Final = re.compile(rb"(?![A-Z0-9_.-]+$)(?=.*[0-9!@#$%^&*+~?])\S+")
+"""No sentence, and no name of a variable, which has other words in it than a value."""
+
 _FEWEST: Final = 5
 """Different bytes that a value has unless somebody made it up: `xxxxxxxx`, `00000000`."""
 
@@ -123,6 +126,8 @@ def _may_be_real(found: Found, path: str) -> bool:
     """
     name = path.rpartition("/")[2].casefold()
     if is_test(path) or name.endswith(_SPOKEN):
+        return False
+    if _RANDOM.fullmatch(found["value"].strip(b"\"'`")) is None:
         return False
     start = found.start("value")
     return found.string[start - 1 : start] in {b'"', b"'", b"`"} or bool(_DATA.fullmatch(name))

@@ -32,7 +32,7 @@ Read = Callable[[str], "Suite | None"]
 """Reads the text of a test file; None if it cannot be read as a program."""
 
 _FOLDERS: Final = frozenset(
-    {"test", "tests", "__tests__", "testing", "spec", "specs", "e2e", "testdata", "__snapshots__"}
+    {"test", "tests", "__tests__", "spec", "specs", "e2e", "testdata", "__snapshots__"}
 )
 _NAMES: Final = re.compile(
     r"""
