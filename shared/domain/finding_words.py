@@ -14,7 +14,7 @@ _NAMES: Final[Mapping[str, str]] = {
     NameFault.ENCODING: "its bytes are not UTF-8",
 }
 _WEAKER: Final[Mapping[str, Callable[[Finding], str]]] = {
-    Weakening.TESTS: lambda f: f"of its {f.bound} tests, {f.count} are left",
+    Weakening.TESTS: lambda f: _gone((f.bound or 0) - (f.count or 0), f.bound),
     Weakening.ASSERTIONS: lambda f: f"it has {_count(f.count, 'assertion')}, and had {f.bound}",
     Weakening.SKIPPED: lambda f: (
         f"{_count(f.count, 'mark')} in it keep tests from counting, {f.bound} did before"
@@ -80,6 +80,10 @@ def explain_person(findings: Iterable[Finding]) -> str:
 
 def _of(detail: str) -> str:
     return f" ({detail})" if detail else ""
+
+
+def _gone(number: int, whole: int | None) -> str:
+    return f"{number} of its {whole} tests {'is' if number == 1 else 'are'} gone"
 
 
 def _count(number: int | None, noun: str) -> str:

@@ -24,6 +24,22 @@ def test_every_rule_has_words(rule: GateRule) -> None:
         assert "None" not in told
 
 
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        (Weakening.TESTS, "a.py tests less: 1 of its 3 tests is gone"),
+        (Weakening.ASSERTIONS, "a.py tests less: it has 2 assertions, and had 3"),
+        (
+            Weakening.SKIPPED,
+            "a.py tests less: 2 marks in it keep tests from counting, 3 did before",
+        ),
+    ],
+)
+def test_how_a_test_file_is_weaker_is_told_in_numbers(how: Weakening, told: str) -> None:
+    weaker = Finding(GateRule.TEST_WEAKENED, Effect.PERSON, "a.py", how, 2, 3)
+    assert describe_finding(weaker) == told
+
+
 def test_findings_are_told_to_whom_they_concern() -> None:
     found = (
         Finding(GateRule.SECRET, Effect.REFUSE, "a.py", "token", count=3),
