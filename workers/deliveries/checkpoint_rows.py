@@ -77,7 +77,10 @@ _GOAL = text("SELECT prompt FROM tasks WHERE id = :task_id")
 _ACCEPTED = text("""
     SELECT DISTINCT ON (run_steps.accepted_as) run_steps.accepted_as AS number, run_steps.title,
         deliveries.issue_id, deliveries.runner, deliveries.sha256, deliveries.stats,
-        reviews.reviewer
+        reviews.reviewer,
+        (SELECT jsonb_array_length(check_runs.report -> 'checks') FROM check_runs
+         WHERE check_runs.delivery_id = deliveries.id AND check_runs.ok
+         ORDER BY check_runs.turn DESC LIMIT 1) AS checks
     FROM run_steps JOIN deliveries USING (run_id, step)
     LEFT JOIN reviews ON reviews.delivery_id = deliveries.id
     WHERE run_id = :run_id AND run_steps.accepted_as BETWEEN 1 AND :accepted
@@ -230,6 +233,7 @@ def _accepted(row: Any) -> AcceptedDelivery:
         files=row.stats.get("files", 0),
         added=row.stats.get("added", 0),
         deleted=row.stats.get("deleted", 0),
+        checks=row.checks or 0,
         reviewer=row.reviewer,
     )
 

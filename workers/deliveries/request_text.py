@@ -19,7 +19,8 @@ _MOST_ROWS: Final = 200
 class AcceptedDelivery:
     """A delivery of a session as a reader of a forge sees it; `reviewer` is None if there is none.
 
-    `number` counts what the session has accepted, `files`, `added` and `deleted` its changes.
+    `number` counts what the session has accepted, `files`, `added` and `deleted` its changes, and
+    `checks` those that it has passed.
     """
 
     number: int
@@ -30,6 +31,7 @@ class AcceptedDelivery:
     files: int
     added: int
     deleted: int
+    checks: int
     reviewer: str | None = None
 
 
@@ -60,8 +62,8 @@ def request_text(
         f"Session {_code(ref)}: each of these deliveries has passed its checks on exactly the tree "
         "that was accepted with it.",
         "",
-        "| | issue | what | by | files | lines | reviewed by |",
-        "|---|---|---|---|---|---|---|",
+        "| | issue | what | by | files | lines | checks | reviewed by |",
+        "|---|---|---|---|---|---|---|---|",
         *map(_row, deliveries[:_MOST_ROWS]),
     ]
     if len(deliveries) > _MOST_ROWS:
@@ -84,6 +86,7 @@ def _row(delivery: AcceptedDelivery) -> str:
         _code(delivery.runner or "commands"),
         str(delivery.files),
         f"+{delivery.added} -{delivery.deleted}",
+        str(delivery.checks),
         _code(delivery.reviewer) if delivery.reviewer else "",
     )
     return f"| {' | '.join(cells)} |"

@@ -114,11 +114,13 @@ class _Drive:
             except (RemoteRefusal, NotAttested) as error:
                 self._end(CheckpointEnding.REFUSED, error.reason, error.next_step)
         row = self._row
+        if row.ending is None:
+            raise AssertionError("a checkpoint that was carried out has ended")
         return CheckpointFinished(
             number=row.number,
             accepted=row.accepted,
             head=row.head_remote or row.head,
-            ending=row.ending or CheckpointEnding.REFUSED,
+            ending=row.ending,
             reason=row.report.reason,
         )
 

@@ -14,7 +14,7 @@ HEAD, TREE = "a" * 40, "b" * 40
 
 def delivery(title: str, **more: str) -> AcceptedDelivery:
     """A delivery with that title."""
-    return AcceptedDelivery(1, "L-001001", title, "codex", "c" * 64, 3, 10, 2, **more)
+    return AcceptedDelivery(1, "L-001001", title, "codex", "c" * 64, 3, 10, 2, 4, **more)
 
 
 def test_it_names_every_delivery_and_what_was_checked() -> None:
@@ -23,7 +23,7 @@ def test_it_names_every_delivery_and_what_was_checked() -> None:
     )
 
     assert text.title == "T12@app: Fix it"
-    assert "| 1 | `L-001001` | `parse dates` | `codex` | 3 | +10 -2 | `claude` |" in text.part
+    assert "| 1 | `L-001001` | `parse dates` | `codex` | 3 | +10 -2 | 4 | `claude` |" in text.part
     assert text.part.endswith(f"Head `{HEAD}`, tree `{TREE}`.")
 
 

@@ -48,8 +48,10 @@ _ACCEPT = text("""
             :tree, '{}', '{}', 'checks', 'accepted')
         RETURNING id
     )
-    INSERT INTO check_runs (delivery_id, turn, status, onto, commit, tree, repository, ok, envelope)
-    SELECT id, 1, 'passed', :head, :head, :tree, 'app', :ok, to_jsonb(CAST(:tree AS text))
+    INSERT INTO check_runs (delivery_id, turn, status, onto, commit, tree, repository, ok, envelope,
+        report)
+    SELECT id, 1, 'passed', :head, :head, :tree, 'app', :ok, to_jsonb(CAST(:tree AS text)),
+        '{"checks": [{}, {}]}'
     FROM delivery
 """)
 

@@ -278,7 +278,7 @@ def test_a_request_to_merge_is_opened_once_it_is_verified(accepted: Accepted) ->
         "opened": False,
     }
     assert (made.source, made.title) == (accepted.branch, f"T{accepted.task}@app: Fix ***")
-    assert "`L-001001`" in made.text
+    assert "| 1 | `L-001001` | `step 1` | `commands` | 0 | +0 -0 | 2 |  |" in made.text
     assert accepted.head in made.text
     assert accepted.tree(accepted.head) in made.text
     assert TOKEN not in str(accepted.row(2))
