@@ -23,6 +23,8 @@ from workers.deliveries.worktrees import IdleWorktree
 UNDER_WAY: Final = "under_way"
 """The status of a checkpoint that has not ended."""
 
+_GIVEN_UP: Final = "another checkpoint followed before it was complete"
+
 _RUN = text("""
     SELECT runs.task_id, runs.target, runs.token, runs.head, runs.accepted,
         (SELECT count(*) FROM runs others WHERE others.task_id = runs.task_id) AS runs_of_task
@@ -34,6 +36,12 @@ _BEGIN = text("""
     VALUES (:run_id, :number, :status, :stage, :remote, :ref, :head, :accepted)
     ON CONFLICT (run_id, number) DO UPDATE SET remote = excluded.remote, ref = excluded.ref
     WHERE checkpoints.finished_at IS NULL
+""")
+
+_GIVE_UP = text("""
+    UPDATE checkpoints SET status = :status, finished_at = clock_timestamp(),
+        report = report || jsonb_build_object('reason', CAST(:reason AS text))
+    WHERE run_id = :run_id AND number < :number AND finished_at IS NULL
 """)
 
 _FOUND = text("""
@@ -147,7 +155,8 @@ def begin(
 ) -> BegunCheckpoint:
     """The checkpoint of a job: a new row, or the one that an earlier driver began.
 
-    Raises Transient if the job is not ours any more, and Defect if nothing was accepted.
+    Those before it that waited for an operator end with that. Raises Transient if the job is not
+    ours any more, and Defect if nothing was accepted.
     """
     jobs.require_held(connection, job.claim, STAGE)
     run = _run(connection, job)
@@ -163,6 +172,8 @@ def begin(
         "accepted": run.accepted,
     }
     connection.execute(_BEGIN, {**key, **values})
+    given_up = {"status": CheckpointEnding.REFUSED.value, "reason": _GIVEN_UP}
+    connection.execute(_GIVE_UP, {**key, **given_up})
     row = connection.execute(_FOUND, key).one()
     return BegunCheckpoint(
         id=row.id,

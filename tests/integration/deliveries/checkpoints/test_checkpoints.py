@@ -10,7 +10,7 @@ from sqlalchemy import text
 from orchestrator.words.checkpoints import recipes
 from shared.domain.checkpoint import CheckpointReport
 from shared.domain.delivery import CheckpointEnding
-from shared.domain.errors import Transient, Unavailable
+from shared.domain.errors import Misconfigured, Transient, Unavailable
 from shared.domain.target import ForgeKind
 from shared.wire import from_json
 from tests.fakes.forge import PROJECT, TOKEN, ScriptedForge
@@ -236,6 +236,21 @@ def test_a_task_in_several_repositories_has_a_branch_in_each(accepted: Accepted)
         connection.execute(copied)
     accepted.checkpoint()
     assert accepted.row().ref == f"refs/heads/session/T{accepted.task}-app"
+
+
+def test_one_that_waited_for_the_operator_ends_with_the_next(accepted: Accepted) -> None:
+    with ScriptedForge.serving(ForgeKind.GITHUB) as forge:
+        accepted.use(forge=forge.entry())
+        accepted.asks_forge()
+        forge.fail("GET", 401)
+        with pytest.raises(Misconfigured):
+            accepted.checkpoint()
+        assert accepted.row().status == "under_way"
+        assert accepted.checkpoint(2).ending is CheckpointEnding.COMPLETE
+
+    assert (accepted.row().status, accepted.row().head_remote) == ("refused", accepted.head)
+    assert "another checkpoint" in accepted.row().report["reason"]
+    assert accepted.row(2).status == "complete"
 
 
 def test_secrets_in_what_a_remote_says_are_hidden(accepted: Accepted) -> None:
