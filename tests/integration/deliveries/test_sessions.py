@@ -1,5 +1,6 @@
 """Sessions, from the plan to the remote, over a repository on this machine."""
 
+import json
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -203,6 +204,32 @@ def test_an_agent_that_changes_nothing_delivers_nothing(sessions: Sessions) -> N
     assert isinstance(told, list)
     assert len(told) == 3
     assert "it changes nothing" in told[0]
+
+
+def test_deliverables_of_another_issue_are_refused_and_told_to_their_author(
+    sessions: Sessions,
+) -> None:
+    """S2.46, S2.84: what the author says is checked before anything is published."""
+    said = {
+        "schema_version": 1,
+        "issue_id": "%s",
+        "summary": ["It is there."],
+        "changed_files": ["one"],
+        "how_to_verify": ["test -e one"],
+        "risks": [],
+    }
+    answer = json.dumps({"status": "ok", "summary": "Done.", "deliverables": said})
+    script = f"""echo 1 > one
+id=L-000999
+if grep -q "those of another issue" "$1"; then id=L-001001; fi
+printf '{answer}\\n' $id"""
+    sessions.submit(by_agent(script, check="test -e one"))
+    sessions.carry_on()
+    assert sessions.phases() == ["done"], sessions.problems()
+    assert sessions.rows("SELECT status, rejection, deliverables FROM deliveries ORDER BY id") == [
+        ("refused", "gate", {**said, "issue_id": "L-000999"}),
+        ("checkpointed", None, {**said, "issue_id": "L-001001"}),
+    ]
 
 
 @pytest.mark.parametrize(
