@@ -19,6 +19,8 @@ FIXES = {"fix.retire", "fix.restore", "fix.edit"}
 REPAIRS = {"repair.attempt", "repair.worktree"}
 REPOSITORIES = {"repo.add", "repo.check", "repo.remove", "plan.build"}
 STORE = {"store.put", "store.gc"}
+SESSIONS = {"session.open", "session.close", "accept.run", "checkpoint.run"}
+SESSIONS |= {"project.start", "project.pause", "project.resume"}
 WAITING = """
 planner: human
 steps:
@@ -285,7 +287,7 @@ def test_every_verb_that_changes_something_is_recorded(working: Cli, tmp_path: P
     # the store, budgets of agents (`test_unpaid.py`) and what asks a model have theirs
     # (`test_a_bundle_waits_until_a_person_has_sent_it`).
     elsewhere = {"intervention.answer", "bundle.send", "plan.replay", "step.raise"}
-    elsewhere |= APPROVALS | FIXES | REPOSITORIES | STORE
+    elsewhere |= APPROVALS | FIXES | REPOSITORIES | STORE | REPAIRS | SESSIONS
     assert {e["verb"] for e in entries} == changing - elsewhere
     assert {e["actor"] for e in entries} == {account().name}
     assert all(e["ref"] for e in entries)
