@@ -25,6 +25,7 @@ from workers.deliveries.reading import (
     read_history,
     read_line,
     read_links,
+    split_patch,
 )
 from workers.deliveries.refusals import BundleMismatch
 from workers.deliveries.values import Accepted, Conflict, DeliveryCommit, Difference, Merged
@@ -141,13 +142,13 @@ class Line:
         The same as `changes` and `patch` together, in one call.
         """
         require_oids(base, tree)
-        fields, (found, sizes, blobs, log, patch) = self._scripts.files(
+        fields, (sizes, blobs, log, whole) = self._scripts.files(
             ("publish_tree", base, tree),
             "publish",
             {"ahead": min(_AHEAD, limit), "depth": DEPTH},
             most=limit,
         )
-        patch = self._scripts.require_whole(patch, value(fields, "oid"))
+        found, patch = split_patch(self._scripts.require_whole(whole, value(fields, "oid")))
         changes = read_changes(found, sizes)
         self._remember(base, changes, blobs, log if value(fields, "looked") else None)
         added, deleted = count_lines(patch)
@@ -164,11 +165,9 @@ class Line:
         require_oids(head)
         new = [each for each in changes if each.has_new_blob and each.new_oid != each.old_oid]
         unknown = [each for each in new if _key(head, depth, each) not in self._replaced]
-        for some in at_once(unknown, lambda each: 2 * len(_name(each)) + len(each.new_oid)):
-            names = b64encode(b"".join(map(_name, some))).decode()
+        for some in at_once(unknown, lambda each: len(each.new_oid)):
             call = ("history", head, *dict.fromkeys(each.new_oid for each in some))
-            variables: Variables = {"paths": names, "depth": depth}
-            _, (log,) = self._scripts.files(call, "publish", variables)
+            _, (log,) = self._scripts.files(call, "publish", {"depth": depth})
             self._learn(head, depth, some, log)
         found = ((each.path, self._replaced[_key(head, depth, each)]) for each in new)
         return tuple((path, commit) for path, commit in found if commit is not None)
@@ -248,10 +247,6 @@ class Line:
 
 def _key(head: str, depth: int, change: FileChange) -> tuple[str, int, str, str]:
     return head, depth, change.path, change.new_oid
-
-
-def _name(change: FileChange) -> bytes:
-    return _bytes(change.path) + b"\0"
 
 
 def _bytes(path: str) -> bytes:

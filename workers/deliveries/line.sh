@@ -32,47 +32,43 @@ differ() { # from to words...
   git diff-tree -r --full-index --no-renames --no-color --no-ext-diff --no-textconv "$@" \
     "$from" "$to" --
 }
-print_patch() { # base tree
-  differ "$1" "$2" -p --binary --src-prefix=a/ --dst-prefix=b/
+print_patch() { # base tree words...
+  one=$1 another=$2
+  shift 2
+  differ "$one" "$another" "$@" -p --binary --src-prefix=a/ --dst-prefix=b/
 }
-write_patch() { # base tree file
-  said=$(print_patch "$1" "$2" 2>&1 >"$3") || {
-    require_commit "$1"
-    require_tree "$2"
-    failed git "$said"
-  }
+explain() { # base tree: say why git cannot compare them, or make a commit of them
+  require_commit "$1"
+  require_tree "$2"
+  failed git "$(cat said)"
 }
 write_changes() { # from to: write the files that differ, and the sizes of their contents
-  said=$(differ "$1" "$2" --raw -z 2>&1 >changes) || {
-    require_commit "$1"
-    require_tree "$2"
-    failed git "$said"
-  }
-  # A name with a newline may add a line here; a size is found by the object that it is of.
-  tr '\0' '\n' <changes | sed -n 's/^:[0-7]* [0-7]* \([0-9a-f]*\) \([0-9a-f]*\) [A-Z]$/\1\
-\2/p' | measure >sizes || failed git cat-file
+  differ "$1" "$2" --raw >changes 2>said || explain "$1" "$2"
+  write_sizes
+}
+write_sizes() { # write the kinds and sizes of all contents before and after the changes
+  sed -n 's/^:[0-7]* [0-7]* \([0-9a-f]*\) \([0-9a-f]*\) [A-Z]	.*/\1\
+\2/p;/^$/q' changes | measure >sizes || failed git cat-file
 }
 measure() { # print the kinds and sizes of the objects whose names come in
   git cat-file --batch-check='%(objectname) %(objecttype) %(objectsize)'
 }
-look_around() { # from to: write what gates ask for next: contents, and the history before the change
-  : >contents
-  : >found
-  total=0 from=$1 to=$2
-  set -- "$from"
+look_around() { # head: write what gates ask for next: contents, and the history before the change
+  total=0
   while read -r oid type size; do
     [ "$type" = blob ] || continue
     total=$((total + size))
     [ "$total" -gt "$ahead" ] || echo "$oid"
     set -- "$@" "$oid"
   done <sizes >few
-  [ ! -s few ] || git cat-file --batch <few >contents || failed git cat-file
-  [ $# -gt 1 ] && [ $# -lt 800 ] || return 0
-  differ "$from" "$to" --name-only -z >paths || failed git diff-tree
+  git cat-file --batch <few >contents || failed git cat-file
+  : >found
+  [ $# -lt 2000 ] || return 0
   write_history "$@"
   tell looked yes
 }
-write_history() { # head oid...: the commits of the line that put an object in or out of the paths
+write_history() { # head oid...: the commits of the line that put an object in or out of a path
+  [ $# -gt 1 ] || return 0
   tip=$1
   shift
   for each; do
@@ -80,9 +76,8 @@ write_history() { # head oid...: the commits of the line that put an object in o
     set -- "$@" "--find-object=$each"
   done
   # The line may be shorter than the depth.
-  GIT_LITERAL_PATHSPECS=1 xargs -0 -r git log --first-parent -m --raw -z --no-abbrev --no-renames \
-    --no-color --no-ext-diff --format=%H "$@" --ignore-missing "$tip" "^$tip~$depth" -- \
-    <paths >found || failed git log
+  git log --first-parent -m --raw -z --no-abbrev --no-renames --no-color --no-ext-diff \
+    --format=%H "$@" --ignore-missing "$tip" "^$tip~$depth" -- >found || failed git log
 }
 give() { # file...: tell their sizes, and print as much of them all as there is room, from the offset
   sizes=$(wc -c "$@") total=0
@@ -105,22 +100,23 @@ changes() { # base tree
 }
 patch() { # base tree
   open_line
-  write_patch "$1" "$2" patch
+  print_patch "$1" "$2" >patch 2>said || explain "$1" "$2"
   tell oid "$(git hash-object --no-filters patch)"
   give patch
 }
 publish_tree() { # base tree: give its changes and its patch, which makes that tree of the base
   open_line
-  write_changes "$1" "$2"
-  write_patch "$1" "$2" patch
+  print_patch "$1" "$2" --raw >changes 2>said || explain "$1" "$2"
+  write_sizes
   [ "$offset" != 0 ] || {
-    apply_patch "$1" patch
+    # What stands before a patch is not read.
+    apply_patch "$1" changes
     [ "$applied" = "$2" ] || [ "$applied" = "$(git rev-parse "$2^{tree}")" ] ||
       fail other_tree "$applied"
   }
-  look_around "$1" "$2"
-  tell oid "$(git hash-object --no-filters patch)"
-  give changes sizes contents found patch
+  look_around "$1"
+  tell oid "$(git hash-object --no-filters changes)"
+  give sizes contents found changes
 }
 contents() { # oid...: give the blobs that are not larger than the limit
   open_line
@@ -151,7 +147,6 @@ links() { # tree: give its symbolic links, a line for each with NUL for newline,
 history() { # head oid...
   open_line
   require_commit "$1"
-  printf %s "$paths" | base64 -d >paths || failed git base64
   write_history "$@"
   give found
 }

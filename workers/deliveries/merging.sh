@@ -42,7 +42,7 @@ merge() { # head session (delivery base tree at title)...: tell the commit and t
   put_refs
   tell before "$before"
   write_changes "$before" "$head"
-  look_around "$before" "$head"
+  look_around "$before"
   give changes sizes contents found
 }
 merge_one() { # delivery base tree at title
@@ -65,11 +65,6 @@ merge_one() { # delivery base tree at title
   put_ref bases "$head" "$head"
   tell commit "$head"
   tell tree "$merged"
-}
-explain() { # base tree: say why no commit could be made
-  require_commit "$1"
-  require_tree "$2"
-  failed git "$(cat said)"
 }
 merge_trees() { # delivery base tree at title: set head and merged
   merged=$(merge_commits "$head" "$own" 2>said)
@@ -161,6 +156,7 @@ conflict() { # delivery: tell its conflict, and end
 }
 keep() { # session head
   open_line
+  require_commit "$2"
   prepare_refs
   advance "$1" "$2"
   put_refs
@@ -169,7 +165,6 @@ advance() { # session head: keep it, unless what is kept holds it already
   kept=
   { read -r kept <"$GIT_DIR/refs/replan/sessions/$1"; } 2>/dev/null
   [ "$kept" != "$2" ] || return 0
-  require_commit "$2"
   [ "$kept" ] && git merge-base --is-ancestor "$2" "$kept" 2>/dev/null && return
   put_ref sessions "$1" "$2"
   put_ref bases "$2" "$2"

@@ -1,7 +1,7 @@
 """What git prints about trees and histories, as values; pure."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from workers.agents.workspaces.script import Fields, values
 from workers.deliveries.changes import NO_MODE, Change, FileChange
@@ -9,28 +9,48 @@ from workers.deliveries.values import Accepted
 
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
+_ESCAPED = re.compile(rb"\\([0-7]{3}|.)")
+_ESCAPES = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
+
 
 def read_changes(found: bytes, sizes: bytes) -> tuple[FileChange, ...]:
-    """The changes in what `diff-tree --raw -z` printed; `sizes` has a line for each object."""
+    """The changes in what `diff-tree --raw` printed; `sizes` has a line for each object."""
     told = (line.split(b" ") for line in sizes.splitlines())
     known = {each[0]: int(each[2]) for each in told if each[1] == b"blob"}
-    return tuple(
-        FileChange(
-            path.decode(errors="surrogateescape"),
-            Change(status.decode()),
-            old_mode.decode(),
-            new_mode.decode(),
-            "" if old_mode.decode() == NO_MODE else old_oid.decode(),
-            "" if new_mode.decode() == NO_MODE else new_oid.decode(),
-            known.get(new_oid, 0),
-        )
-        for (old_mode, new_mode, old_oid, new_oid, status), path in _raw(found)
+    return tuple(_change(line, known) for line in found.split(b"\n") if line)
+
+
+def _change(line: bytes, sizes: Mapping[bytes, int]) -> FileChange:
+    about, _, path = line.removeprefix(b":").partition(b"\t")
+    old_mode, new_mode, old_oid, new_oid, status = about.split(b" ")
+    return FileChange(
+        _unquoted(path).decode(errors="surrogateescape"),
+        Change(status.decode()),
+        old_mode.decode(),
+        new_mode.decode(),
+        "" if old_mode.decode() == NO_MODE else old_oid.decode(),
+        "" if new_mode.decode() == NO_MODE else new_oid.decode(),
+        sizes.get(new_oid, 0),
     )
 
 
-def _raw(found: bytes) -> Iterator[tuple[Sequence[bytes], bytes]]:
-    tokens = iter(found.split(b"\0")[:-1])
-    return ((token[1:].split(b" "), next(tokens)) for token in tokens)
+def _unquoted(path: bytes) -> bytes:
+    """A path as git prints it, in quotes if there is anything odd in it."""
+    if not path.startswith(b'"'):
+        return path
+    return _ESCAPED.sub(lambda found: bytes([_escape(found[1])]), path[1:-1])
+
+
+def _escape(found: bytes) -> int:
+    return int(found, 8) if found.isdigit() else _ESCAPES[found[0]]
+
+
+def split_patch(found: bytes) -> tuple[bytes, bytes]:
+    """The changes and the patch that `diff-tree --raw -p` printed; an empty line is in between."""
+    if not found:
+        return b"", b""
+    changes, _, patch = found.partition(b"\n\n")
+    return changes, patch
 
 
 def count_lines(patch: bytes) -> tuple[int, int]:
