@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -123,8 +124,14 @@ class Acceptor:
         if known is not None:
             return merge, _Checked(same_as=known)
         name = f"{token}-{brief.step}-{merge.commit[:16]}"
-        workspace = spaces.prepare(merge.commit, name, lasting=True)
+        workspace = spaces.prepare(merge.commit, name)
+        hold.afterwards.append(partial(self._drop, brief, name))
         return merge, self._check(hold, brief, merge, workspace.path, secrets)
+
+    def _drop(self, brief: AcceptanceBrief, name: str) -> None:
+        """Remove the workspace of a judgement: its commit is kept."""
+        with closing(self._connections.shell(brief.place.host)) as shell:
+            Workspaces(shell, brief.repository, root=self._agents.workspaces).drop(name)
 
     def _check(
         self, hold: Hold, brief: AcceptanceBrief, merge: Merge, path: str, secrets: KnownSecrets

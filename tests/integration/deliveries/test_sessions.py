@@ -131,7 +131,7 @@ def writing(name: str, content: str, *, ordinal: int = 1, needs: tuple[int, ...]
     return replace(made, depends_on=needs)
 
 
-def test_two_steps_side_by_side_end_on_the_remote(sessions: Sessions) -> None:
+def test_two_steps_side_by_side_end_on_the_remote(sessions: Sessions, tmp_path: Path) -> None:
     """S2.17: done is delivered, accepted and checkpointed."""
     sessions.submit(writing("one", "1"), writing("two", "2", ordinal=2))
     sessions.carry_on()
@@ -141,6 +141,9 @@ def test_two_steps_side_by_side_end_on_the_remote(sessions: Sessions) -> None:
     assert sessions.published(branch, "one") == "1"
     assert sessions.published(branch, "two") == "2"
     assert sessions.rows("SELECT status FROM deliveries") == [("checkpointed",)] * 2
+    left = {each.name for each in (tmp_path / "workspaces/app/attempts").iterdir()}
+    [(token,)] = sessions.rows("SELECT token FROM runs")
+    assert left == {f"{token}-1", f"{token}-2", f"{token}-main"}
     worked = sessions.rows("SELECT step FROM worktrees ORDER BY step NULLS FIRST")
     assert worked == [(None,), (1,), (2,)]
     events = sessions.rows(

@@ -58,6 +58,12 @@ collect() { # attempt...: beyond the cap, remove what is kept, the oldest first;
   tidy
   tell total "$(size_of "$place")"
 }
+drop() { # remove the workspace of the attempt, whatever it holds
+  require_place
+  find_workspace || return 0
+  rm -f "$place/attempts/$attempt"
+  remove "$made"
+}
 is_used() { # check whether a process has its folder there
   set -- "$(cd "$made" && pwd -P)"
   ls -l /proc/[0-9]*/cwd 2>/dev/null | grep -qF -- "-> $1/"

@@ -212,6 +212,14 @@ class Workspaces:
             values(fields, "unkept"),
         )
 
+    def drop(self, attempt: str) -> None:
+        """Remove the workspace of an attempt with all it holds; nothing of it is kept.
+
+        It is for those that anybody can make again, and in which nothing runs any more.
+        """
+        _require_name("attempt", attempt)
+        self._run(("collect",), ("drop",), {"attempt": attempt}, _WORK)
+
     def _in(
         self,
         workspace: Workspace,
