@@ -71,11 +71,13 @@ def test_a_delivery_says_all_that_is_known_of_it(cli: Cli, session: str) -> None
     assert "it changes .github/workflows/ci.yml" in cli("delivery", "show", "D2").out
     assert "D3" in cli("delivery", "list", "--format", "jsonl").out
     assert "no delivery D9" in cli.refused("delivery", "show", "D9")["reason"]
-    assert "is not a session" in cli.refused("delivery", "list", "--session", "T9")["reason"] or 1
+    assert "there is no task T9" in cli.refused("delivery", "list", "--session", "T9")["reason"]
 
 
 @pytest.mark.changes_rows
-def test_a_checkpoint_is_shown_and_asked_for(cli: Cli, session: str) -> None:
+def test_a_checkpoint_is_shown_and_asked_for(
+    cli: Cli, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (line,) = cli.json("checkpoint", "list", session)["details"]["checkpoints"]
     assert (line["number"], line["status"]) == (1, "complete")
     assert "complete" in cli("checkpoint", "show", session).out
@@ -84,6 +86,10 @@ def test_a_checkpoint_is_shown_and_asked_for(cli: Cli, session: str) -> None:
     assert (said["details"]["unpublished"], said["details"]["applied"]) == (1, False)
     assert said["next_step_cmd"] == f"replan checkpoint run {session} --apply"
     assert cli.rows("SELECT FROM inbox") == []
+    monkeypatch.setattr("orchestrator.acts.post.PATIENCE", 0.0)
+    cli.json("checkpoint", "run", session, "--apply", code=4)
+    assert [row.kind for row in cli.rows("SELECT kind FROM inbox")] == ["CheckpointRequested"]
+    assert [row.verb for row in cli.rows("SELECT verb FROM audit")] == ["checkpoint.run"]
     with cli.database.begin() as connection:
         connection.execute(text("UPDATE run_steps SET phase = 'done' WHERE phase = 'accepted'"))
     assert "nothing to publish" in cli.refused("checkpoint", "run", session)["reason"]
@@ -151,6 +157,8 @@ def test_a_session_is_open_until_a_person_closes_it(coordinated: Cli, tmp_path: 
     assert status()["held_open"]
     coordinated.json("session", "close", ref)
     eventually(lambda: status()["ended_at"], "its end")
+    acts = coordinated.rows("SELECT verb, ref FROM audit ORDER BY seq")
+    assert [tuple(act) for act in acts] == [("session.open", "T1"), ("session.close", ref)]
     assert coordinated.json("session", "list")["details"]["sessions"] == []
     assert len(coordinated.json("session", "list", "--all")["details"]["sessions"]) == 1
     assert "not held open" in coordinated.refused("session", "close", ref)["reason"]
