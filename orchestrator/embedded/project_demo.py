@@ -45,7 +45,7 @@ def set_stage(folder: Path, environ: Mapping[str, str]) -> Iterator[Stage]:
             (
                 f"the repository {project} counts numbers; its remote is {remote};",
                 "a script is the model of Claude Code, which develops and reviews:",
-                f"replan project start {_GOAL!r} --repo {project.name}",
+                f"the goal: {_GOAL}",
             ),
             ProjectRequest(_GOAL, project.name, ("planner=runbook", "subtask_planner=runbook")),
             Repository(

@@ -11,6 +11,7 @@ from sqlalchemy import text
 
 from orchestrator.views.projects import project_view
 from shared.contracts.project import ReviewResult
+from shared.domain.agent import AgentWork
 from shared.domain.ids import Ref
 from shared.settings import load_settings
 from shared.store import reviews
@@ -39,7 +40,7 @@ def developed(check: str = "test -s one") -> Any:
     """A step that the program develops."""
     work = by_agent("true", check=check)
     goal = work.subtasks[0]
-    agent = replace(goal.agent, runners=(), runner="claude-code", acceptance=("one has a number",))
+    agent = AgentWork(runner="claude-code", acceptance=("one has a number",))
     return replace(work, subtasks=(replace(goal, agent=agent),))
 
 
