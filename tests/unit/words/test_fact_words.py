@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -13,6 +14,7 @@ from orchestrator.words.facts import words
 from orchestrator.words.kinds import MessageKind
 from orchestrator.words.messages import Message, message_of
 from shared.domain import facts as f
+from shared.domain.delivery import Judgement, Rejection
 from shared.domain.jobs import JobKind, LossSign
 from shared.domain.plan import Subtask, SubtaskKind
 from shared.domain.task import RunPhase
@@ -30,6 +32,19 @@ st.register_type_strategy(
     st.fixed_dictionaries(
         {name: st.from_type(kind) for name, kind in get_type_hints(Subtask).items()}
     ).map(_fitting),
+)
+st.register_type_strategy(
+    Decimal, st.decimals(min_value=0, max_value=100_000, allow_nan=False, places=2)
+)
+st.register_type_strategy(
+    Judgement,
+    st.builds(
+        Judgement,
+        commit=st.text(min_size=1),
+        tree=st.text(min_size=1),
+        rejection=st.none() | st.sampled_from(Rejection),
+        reason=st.text(),
+    ),
 )
 ALL = sorted({*get_args(f.TaskFact), *get_args(f.RunFact)}, key=lambda kind: kind.__name__)
 
