@@ -24,9 +24,8 @@ def backlog(coordinated: Cli, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.changes_rows
-def test_issues_begin_a_session_and_are_added_to_one(coordinated: Cli, backlog: Path) -> None:
-    """Nothing before --apply; then the steps, and what was chosen (S2.20)."""
+def test_issues_begin_a_session(coordinated: Cli, backlog: Path) -> None:
+    """Nothing before --apply; and it takes no more afterwards, for nobody holds it open."""
     new = ("plan", "build", backlog, "--repo", "app", "--allow", "L-000101")
     before = coordinated.everything()
     shown = coordinated.json(*new)
@@ -38,10 +37,22 @@ def test_issues_begin_a_session_and_are_added_to_one(coordinated: Cli, backlog: 
     built = coordinated.json(*new, "--assign", "L-000101=codex", "--apply")["details"]
     assert built["ref"] == "T1@app"
     eventually(lambda: coordinated.rows("SELECT step FROM run_steps"), "the step")
-
     more = ("plan", "build", backlog, "--session", "T1@app", "--allow", "L-000103,L-000102")
     assert "is not open" in coordinated.refused(*more)["reason"]
-    coordinated.rows("UPDATE runs SET held_open = true RETURNING id")
+    chosen = coordinated.rows("SELECT session_id, selector_json, assigns_json FROM ledger.plans")
+    assert [tuple(row) for row in chosen] == [
+        ("T1@app", ["L-000101"], {"L-000101": "codex"}),
+    ]
+
+
+def test_issues_are_added_to_an_open_session(coordinated: Cli, backlog: Path) -> None:
+    """One after the other; what was chosen is kept each time (S2.20)."""
+    coordinated.json("session", "open", "--repo", "app")
+    build = ("plan", "build", backlog, "--session", "T1@app", "--allow")
+    eventually(lambda: coordinated.rows("SELECT id FROM runs WHERE held_open"), "the session")
+    assert "L-000102 needs L-000101" in coordinated.refused(*build, "L-000102")["reason"]
+    coordinated.json(*build, "L-000101", "--apply")
+    more = (*build, "L-000103,L-000102")
     shown = coordinated.json(*more)["details"]
     assert [(step["issue"], step["number"]) for step in shown["steps"]] == [
         ("L-000102", 2),
@@ -55,11 +66,8 @@ def test_issues_begin_a_session_and_are_added_to_one(coordinated: Cli, backlog: 
         (2, "Read the lines", [1]),
         (3, "Write the page", [2]),
     ]
-    chosen = coordinated.rows("SELECT source, selector, assigns FROM built_plans ORDER BY id")
-    assert [tuple(row) for row in chosen] == [
-        ("backlog.yaml", ["L-000101"], {"L-000101": "codex"}),
-        ("backlog.yaml", ["L-000103", "L-000102"], {}),
-    ]
+    chosen = coordinated.rows("SELECT selector_json FROM ledger.plans ORDER BY created_at")
+    assert [row.selector_json for row in chosen] == [["L-000101"], ["L-000103", "L-000102"]]
     entries = coordinated.json("audit", "list")["details"]["entries"]
     assert entries[0]["verb"] == "plan.build"
     again = coordinated.refused(*more)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from shared.store import jobs
 from tests.integration.cli.calling import Cli
 from tests.integration.cli.conftest import at_work
 from tests.services import preloaded
@@ -122,9 +123,8 @@ def test_what_runs_and_counts_as_ended_is_ended(coordinated: Cli, ref: str, tmp_
 
 
 @pytest.mark.changes_rows
-def test_a_job_that_too_many_workers_have_lost_is_taken_up_again(
-    coordinated: Cli, ref: str
-) -> None:
+def test_a_job_is_taken_up_again_whoever_has_it(coordinated: Cli, ref: str, tmp_path: Path) -> None:
+    """Too many workers have lost it; then one has it that does not read what has ended."""
     coordinated.rows("""
         UPDATE jobs SET claims = 20, lease_until = clock_timestamp() - interval '1 minute'
         RETURNING id
@@ -134,8 +134,17 @@ def test_a_job_that_too_many_workers_have_lost_is_taken_up_again(
     (stuck,) = [each for each in doctor if each["check"] == "stuck" and not each["ok"]]
     assert stuck["next_step_cmd"] == f"replan repair attempt {ref}.1@localhost --apply"
     coordinated.json("repair", "attempt", f"{ref}.1", "--apply")
-    (job,) = coordinated.rows("SELECT claims, rung_at FROM jobs")
+    (job,) = coordinated.rows("SELECT id, claims, rung_at FROM jobs")
     assert (job.claims, job.rung_at) == (0, None)
+    with coordinated.database.begin() as connection:
+        (held,) = jobs.claim(connection, [job.id], "executor.silent/1", 600)
+    (tmp_path / "GATE").touch()
+    eventually(lambda: troubles(coordinated, ref), "the record of the end")
+    assert troubles(coordinated, ref)[0][:2] == ("finished_unread", "take_job")
+    coordinated.json("repair", "attempt", f"{ref}.1", "--apply")
+    with coordinated.database.begin() as connection:
+        assert jobs.held_ids(connection, [held.claim]) == set()
+        assert jobs.claimable(connection, ["execution"], 1) == [job.id]
 
 
 def troubles(cli: Cli, ref: str) -> list[tuple[str, str, str]]:
