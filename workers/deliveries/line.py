@@ -19,12 +19,14 @@ from workers.deliveries.line_words import (
     require_session,
 )
 from workers.deliveries.reading import (
+    by_folder,
     count_lines,
     read_changes,
     read_contents,
     read_history,
     read_line,
     read_links,
+    read_names,
     split_patch,
 )
 from workers.deliveries.refusals import BundleMismatch
@@ -73,8 +75,8 @@ class Line:
     The repository's `Workspaces.base` was called on the host before. A merged commit and the head
     of a session can be the base of a workspace.
 
-    A line remembers the contents and the history that `publish` and `merge` bring along, so that
-    `contents` and `reverted` seldom ask the host after them.
+    A line remembers the contents, the names and the history that `publish` and `merge` bring along,
+    so that `contents`, `entries` and `reverted` seldom ask the host after them.
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class Line:
         self._scripts = LineScripts(shell, repository, root, cancelled)
         self._blobs: dict[str, bytes] = {}
         self._replaced: dict[tuple[str, int, str, str], str | None] = {}
+        self._beside: dict[str, Mapping[str, Sequence[str]]] = {}
 
     def changes(self, base: str, tree: str) -> tuple[FileChange, ...]:
         """The files that differ between a commit or tree and another one."""
@@ -115,13 +118,17 @@ class Line:
     def entries(self, tree: str, folders: Iterable[str]) -> tuple[str, ...]:
         """What stands in the folders of a tree, files and folders, as paths from its root."""
         require_oids(tree)
-        found: list[str] = []
-        for some in at_once(tuple(folders), lambda each: 2 * len(_bytes(each))):
+        known = self._beside.get(tree, {})
+        asked = tuple(folders)
+        found = [name for folder in asked for name in known.get(folder, ())]
+        unknown = [folder for folder in asked if folder not in known]
+        for some in at_once(unknown, lambda each: 2 * len(_bytes(each))):
             names = b"".join(_bytes(each) + b"/\0" for each in some if each)
             variables: Variables = {"paths": b64encode(names).decode()}
             call = ("entries", tree, "root" if "" in some else "")
             _, (listed,) = self._scripts.files(call, "publish", variables)
-            found += (name.decode(errors="surrogateescape") for name in listed.split(b"\0")[:-1])
+            beside = by_folder(read_names(listed))
+            found += (name for folder in some for name in beside.get(folder, ()))
         return tuple(found)
 
     def links(self, tree: str) -> Mapping[str, str]:
@@ -142,7 +149,7 @@ class Line:
         The same as `changes` and `patch` together, in one call.
         """
         require_oids(base, tree)
-        fields, (sizes, blobs, log, whole) = self._scripts.files(
+        fields, (sizes, blobs, log, beside, whole) = self._scripts.files(
             ("publish_tree", base, tree),
             "publish",
             {"ahead": min(_AHEAD, limit), "depth": DEPTH},
@@ -151,6 +158,7 @@ class Line:
         found, patch = split_patch(self._scripts.require_whole(whole, value(fields, "oid")))
         changes = read_changes(found, sizes)
         self._remember(base, changes, blobs, log if value(fields, "looked") else None)
+        self._beside[tree] = by_folder(read_names(beside))
         added, deleted = count_lines(patch)
         return Difference(changes, added, deleted, patch)
 
@@ -215,10 +223,11 @@ class Line:
             if failed:
                 paths = values(fields, "conflicting")
                 return Conflict(failed, paths, values(fields, "tree")[-1], tuple(line))
-            found, sizes, blobs, log = files
+            found, sizes, blobs, log, beside = files
             changes = read_changes(found, sizes)
             before = value(fields, "before")
             self._remember(before, changes, blobs, log if value(fields, "looked") else None)
+            self._beside[line[-1].tree] = by_folder(read_names(beside))
             merged = Merged(line[-1].commit, line[-1].tree, tuple(line), changes)
         return merged
 

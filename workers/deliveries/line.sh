@@ -53,8 +53,10 @@ write_sizes() { # write the kinds and sizes of all contents before and after the
 measure() { # print the kinds and sizes of the objects whose names come in
   git cat-file --batch-check='%(objectname) %(objecttype) %(objectsize)'
 }
-look_around() { # head: write what gates ask for next: contents, and the history before the change
+look_around() { # head tree: write what gates ask for next: contents, names, and earlier history
+  write_beside "$2"
   total=0
+  set -- "$1"
   while read -r oid type size; do
     [ "$type" = blob ] || continue
     total=$((total + size))
@@ -66,6 +68,14 @@ look_around() { # head: write what gates ask for next: contents, and the history
   [ $# -lt 2000 ] || return 0
   write_history "$@"
   tell looked yes
+}
+write_beside() { # tree: write what is in the folders of new files, but not of those with odd names
+  : >beside
+  sed -n 's/^:000000 [^	]*	\([^"].*\)/\1/p;/^$/q' changes >new
+  [ -s new ] || return 0
+  git ls-tree -z --name-only "$1" >beside || failed git ls-tree
+  sed -n -e ':up' -e 's,[^/]*/*$,,' -e '/./!d' -e p -e 'b up' new | sort -u | tr '\n' '\0' |
+    xargs -0 -r git ls-tree -t -z --name-only "$1" -- >>beside || failed git ls-tree
 }
 write_history() { # head oid...: the commits of the line that put an object in or out of a path
   [ $# -gt 1 ] || return 0
@@ -114,9 +124,9 @@ publish_tree() { # base tree: give its changes and its patch, which makes that t
     [ "$applied" = "$2" ] || [ "$applied" = "$(git rev-parse "$2^{tree}")" ] ||
       fail other_tree "$applied"
   }
-  look_around "$1"
+  look_around "$1" "$2"
   tell oid "$(git hash-object --no-filters changes)"
-  give sizes contents found changes
+  give sizes contents found beside changes
 }
 contents() { # oid...: give the blobs that are not larger than the limit
   open_line
@@ -132,7 +142,8 @@ entries() { # tree root: give the names in the root, if asked for, and in the fo
   require_tree "$1"
   printf %s "$paths" | base64 -d >paths || failed git base64
   { [ -z "$2" ] || git ls-tree -z --name-only "$1"; } >names || failed git ls-tree
-  xargs -0 -r git ls-tree -z --name-only "$1" -- <paths >>names || failed git ls-tree
+  # Of a folder that stands in another one, only -t tells the name, too.
+  xargs -0 -r git ls-tree -t -z --name-only "$1" -- <paths >>names || failed git ls-tree
   give names
 }
 links() { # tree: give its symbolic links, a line for each with NUL for newline, and their blobs

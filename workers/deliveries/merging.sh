@@ -42,8 +42,8 @@ merge() { # head session (delivery base tree at title)...: tell the commit and t
   put_refs
   tell before "$before"
   write_changes "$before" "$head"
-  look_around "$before"
-  give changes sizes contents found
+  look_around "$before" "$head"
+  give changes sizes contents found beside
 }
 merge_one() { # delivery base tree at title
   make_commit "$3" "$4" "$5" "$1" "$2" || explain "$2" "$3"

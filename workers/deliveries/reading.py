@@ -1,7 +1,7 @@
 """What git prints about trees and histories, as values; pure."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from workers.agents.workspaces.script import Fields, values
 from workers.deliveries.changes import NO_MODE, Change, FileChange
@@ -79,6 +79,20 @@ def read_contents(found: bytes) -> dict[str, bytes]:
         blobs[oid] = found[end + 1 : at]
         at += 1
     return blobs
+
+
+def read_names(found: bytes) -> tuple[str, ...]:
+    """The names that `ls-tree -z --name-only` printed, each once."""
+    names = dict.fromkeys(found.split(b"\0")[:-1])
+    return tuple(name.decode(errors="surrogateescape") for name in names)
+
+
+def by_folder(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    """Paths by the folder that they stand in, which is empty for the root."""
+    folders: dict[str, list[str]] = {}
+    for name in names:
+        folders.setdefault(name.rpartition("/")[0], []).append(name)
+    return folders
 
 
 def read_links(found: bytes, targets: bytes) -> dict[str, str]:

@@ -239,3 +239,29 @@ def test_what_stands_beside_a_path_and_the_links_of_a_tree(
     assert line.entries(tree, []) == ()
     assert line.links(tree) == {f"d/{name}": "../e\n", "z": "d"}
     assert line.links(base) == {}
+
+
+def test_what_stands_beside_new_files_is_brought_along(
+    line: Line, ours: Objects, base: str
+) -> None:
+    """Folder by folder, for a delivery and for its merge; odd names are asked for."""
+    odd = b"\xd1\x8f\n"
+    tree = ours.tree(
+        {
+            b"readme": (FILE, b"hello\n"),
+            b"code": (FILE, b"print(1)\n"),
+            b"d/e/new": (FILE, b"1"),
+            odd + b"/new": (FILE, b"1"),
+        }
+    )
+    name = odd.decode()
+    folders = ("", "d", "d/e", name)
+    beside = {"readme", "code", "d", name, "d/e", "d/e/new", f"{name}/new"}
+    asked = line.entries(tree, folders)
+    line.publish(base, tree)
+    brought = line.entries(tree, folders)
+    assert set(brought) == set(asked) == beside
+    assert len(brought) == len(asked) == len(beside)
+    merged = line.merge(base, [delivery(1, base, tree)])
+    assert isinstance(merged, Merged)
+    assert set(line.entries(merged.tree, folders)) == beside
