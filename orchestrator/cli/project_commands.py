@@ -157,7 +157,7 @@ def report(call: Invocation, ref: RefArgument) -> Result:
         if console.is_terminal:
             from rich.markdown import Markdown
 
-            console.print(Markdown(told))
+            console.print(Markdown(told, hyperlinks=False))  # texts of others are in it
         else:
             console.out(told, highlight=False)
 

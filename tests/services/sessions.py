@@ -4,7 +4,9 @@ import json
 
 from sqlalchemy import Connection, text
 
+from shared.domain.agent import AgentWork
 from shared.domain.config import Policy
+from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask, SubtaskKind
 from shared.wire import to_json
 
 _TASK = text("""
@@ -94,27 +96,21 @@ def make_session(
 
     The first one is on the remote, too. Returns the number of its task.
     """
-    steps = [
-        {
-            "ordinal": n,
-            "key": f"L-{n:06d}" if n % 2 else f"step-{n}",
-            "title": f"step {n}",
-            "instruction": "",
-            "author": {"role": "human", "backend": "human"},
-            "subtasks": [
-                {
-                    "ordinal": 1,
-                    "key": "it",
-                    "title": "it",
-                    "command": "mend it",
-                    "kind": "agent",
-                    "agent": {"runner": "claude-code"},
-                }
-            ],
-        }
+    goal = Subtask(
+        *(1, "it", "it", "mend it"), kind=SubtaskKind.AGENT, agent=AgentWork(runner="claude-code")
+    )
+    steps = tuple(
+        Step(
+            n,
+            f"L-{n:06d}" if n % 2 else f"step-{n}",
+            f"step {n}",
+            "",
+            Author(PlanningRole.HUMAN, "human"),
+            subtasks=(goal,),
+        )
         for n in range(1, deliveries + 1)
-    ]
-    policy, plan = to_json(Policy(deliver=True)), {"steps": steps, "summary": "mend"}
+    )
+    policy, plan = to_json(Policy(deliver=True)), to_json(Plan(steps, "mend"))
     values: dict[str, object] = {"number": deliveries, "accepted": accepted, "target": target}
     values |= {"goal": "make it work", "policy": json.dumps(policy), "plan": json.dumps(plan)}
     connection.execute(_REPOSITORY, {"name": target})

@@ -53,7 +53,8 @@ REPOSITORY = text("""
 """)
 SESSION = "T3"
 IN_SESSION = (
-    "UPDATE tasks SET prompt = :mark WHERE id = CAST(:task AS bigint)",
+    """UPDATE tasks SET prompt = :mark, policy = policy || '{"project": true}'
+       WHERE id = CAST(:task AS bigint)""",
     """UPDATE deliveries SET reason = :mark, runner = :mark, uri = :mark,
        deliverables = jsonb_build_object('summary', jsonb_build_array(CAST(:mark AS text)),
            'risks', jsonb_build_array(CAST(:mark AS text)))""",
@@ -66,6 +67,9 @@ IN_SESSION = (
        'comments', jsonb_build_array(CAST(:mark AS text))) FROM deliveries""",
 )
 """What puts the mark into the rows of a session, where texts of others come to."""
+
+ONCE = {"watch": ("--once",)}
+"""Options of those that would show what comes for ever."""
 
 _TEXTS = text("""
     SELECT table_name, column_name, data_type FROM information_schema.columns
@@ -114,6 +118,9 @@ def showing(ref: str, done: str, signed: str) -> dict[str, tuple[str, ...]]:
         "session.status": (SESSION,),
         "checkpoint.show": (SESSION,),
         "delivery.show": ("D1",),
+        **dict.fromkeys(("watch", "project.list"), ()),
+        **{f"project.{verb}": (SESSION,) for verb in ("status", "report")},
+        **{f"store.{verb}": (HOSTILE,) for verb in ("get", "verify")},
         "guard.check": (f"echo {HOSTILE}",),
         "secret.check": (HOSTILE,),
     }
@@ -165,7 +172,8 @@ def test_no_verb_lets_hostile_text_steer_the_terminal(
     shown = ""
     for verb, taken in showing(*places).items():
         for form in ("human", "min-json", "jsonl"):
-            said = cli(*verb.split("."), "--format", form, "--", *taken)
+            once = ONCE.get(verb, ())
+            said = cli(*verb.split("."), *once, "--format", form, "--", *taken)
             assert steering(said.out + said.err) == set(), (verb, form)
             shown += said.out
     assert shown.count("desrever") > 20, "nothing hostile was shown"
@@ -174,5 +182,5 @@ def test_no_verb_lets_hostile_text_steer_the_terminal(
     assert "desrever" in live.out
     monkeypatch.setenv("FORCE_COLOR", "1")
     for verb, taken in showing(*places).items():
-        said = cli(*verb.split("."), "--", *taken)
+        said = cli(*verb.split("."), *ONCE.get(verb, ()), "--", *taken)
         assert steering(OURS.sub("", said.out + said.err)) == set(), verb

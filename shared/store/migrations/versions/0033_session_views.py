@@ -38,7 +38,8 @@ _ISSUES = """
                 ELSE 'L-' || lpad(mine.task_id::text, greatest(3, length(mine.task_id::text)), '0')
                           || lpad(planned.step::text, greatest(3, length(planned.step::text)), '0')
            END AS issue_id,
-           (SELECT subtask -> 'agent' ->> 'runner'
+           (SELECT coalesce(subtask -> 'agent' ->> 'runner',
+                            subtask -> 'agent' -> 'runners' -> 0 ->> 'runner')
             FROM jsonb_array_elements(planned.body -> 'subtasks') AS subtask
             WHERE subtask ->> 'kind' = 'agent' LIMIT 1) AS runner
     FROM ledger.runs_of_sessions mine
