@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 
 from orchestrator.core import decisions as d
 from orchestrator.core.state import RunState, StepState, WaitsFor
-from shared.domain.delivery import Acceptance, CheckpointPhase, DeliveryStatus, Line, Stage
+from shared.domain.delivery import (
+    Acceptance,
+    CheckpointEnding,
+    CheckpointPhase,
+    DeliveryStatus,
+    Line,
+    Stage,
+)
+from shared.domain.delivery_facts import CheckpointFinished
 from shared.domain.jobs import JobKind
 from shared.domain.task import RunPhase, StepPhase
 from tests.unit.core.deliveries import bundle, commit_of
@@ -40,6 +48,7 @@ class Ledger:
     steps: dict[Delivery, int] = field(default_factory=dict)
     heads: dict[int, str] = field(default_factory=dict)
     accepted: dict[int, list[str]] = field(default_factory=dict)
+    verified: dict[int, int] = field(default_factory=dict)
 
     def publish(self, run: int, step: int, pass_no: int) -> str:
         """A worker writes down what a pass has published; whoever drives it on finds it there."""
@@ -75,6 +84,14 @@ class Ledger:
         self.heads[run] = expected
         self.accepted.setdefault(run, []).append(delivery)
 
+    def adopt(self, run: int, before: RunState, fact: CheckpointFinished) -> None:
+        """Go on from what the remote has, if it is ahead of a session that is all published."""
+        if fact.ending is not CheckpointEnding.COMPLETE:
+            return
+        self.verified[run] = fact.accepted
+        if fact.accepted == before.accepted:
+            self.heads[run] = fact.head
+
     # --- what must be true after each fact --------------------------------------------------------
 
     def check(self, run_id: int, before: RunState, after: RunState) -> None:
@@ -97,6 +114,7 @@ class Ledger:
                 told = self.status[run_id, published]
                 here = {DeliveryStatus.CHECKPOINTED, DeliveryStatus.WITHDRAWN}
                 assert told in here, "done, and not on the remote"
+                assert step.accepted_as <= self.verified.get(run_id, 0), "done before the remote"
         for (run, name), status in self.status.items():
             if run == run_id and status is DeliveryStatus.PUBLISHED:
                 step = after.steps[self.steps[run, name]]

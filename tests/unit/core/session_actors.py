@@ -42,7 +42,9 @@ def session_answer(world: World, job: OpenJob) -> f.RunFact:
     if job.kind is JobKind.CHECKPOINT:
         ending = CheckpointEnding.COMPLETE if rng.random() < 0.8 else rng.choice(REFUSALS)
         assert job.head is not None
-        return f.CheckpointFinished(job.pass_no, job.accepted, job.head, ending, "so it went")
+        ahead = "+another's" if rng.random() < 0.2 else ""
+        head = job.head + ahead
+        return f.CheckpointFinished(job.pass_no, job.accepted, head, ending, "so it went")
     assert job.step is not None
     acceptance = job.acceptance
     assert acceptance is not None

@@ -144,6 +144,8 @@ class World:
             self.decided.add(type(decision))
             self._carry_out(run, decision)
         if run is not None:
+            if counts and isinstance(fact, f.CheckpointFinished):
+                self.ledger.adopt(run, before, fact)
             self.ledger.check(run, before, self.runs[run])
 
     def _drop_fenced(self, run: int | None) -> None:
