@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
-from shared.domain.delivery import DeliveryStatus, Rejection, issue_id
+from shared.domain.delivery import DeliveryStatus, issue_id
 from shared.domain.ids import Ref
 from shared.domain.jobs import Job
 from shared.domain.plan import Step
 from shared.domain.rejected_delivery import RejectedDelivery
 from shared.domain.target import Repository
-from shared.store import deliveries
+from shared.store import deliveries, rejected_deliveries
 from shared.store.deliveries import StoredDelivery
 from workers.store import StepBrief
 
@@ -58,23 +58,10 @@ def session_brief(
 
 def rejections_of(connection: Connection, session: SessionBrief) -> tuple[RejectedDelivery, ...]:
     """Why the deliveries of a step were sent back, for whoever works on it next."""
-    return tuple(_rejection(connection, each) for each in session.sent_back)
-
-
-def _rejection(connection: Connection, delivery: StoredDelivery) -> RejectedDelivery:
-    report = deliveries.newest_check_run(connection, delivery.id)
-    review = deliveries.review_of(connection, delivery.id)
-    red = [each for each in report.get("checks", ()) if not each["ok"]]
-    by_check = delivery.rejection is Rejection.CHECK
-    return RejectedDelivery(
-        pass_no=delivery.pass_no,
-        rejection=delivery.rejection or Rejection.GATE,
-        reason=delivery.reason,
-        rejected_by=delivery.settled_by or "",
-        comments=() if review is None else tuple(review[1].get("comments", ())),
-        output="\n".join(each["output"] for each in red) if by_check else "",
-        conflicts=tuple(report.get("conflicts", ())),
-    )
+    first = next(iter(session.sent_back), None)
+    if first is None:
+        return ()
+    return rejected_deliveries.of_step(connection, first.run_id, first.step)
 
 
 def delivering_session(connection: Connection, job: Job, brief: StepBrief) -> SessionBrief | None:

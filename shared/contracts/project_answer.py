@@ -149,7 +149,7 @@ class ProjectAnswer(MayLook):
     summary: Annotated[Text, Field(description="The plan in one or two sentences.")] = ""
     analysis: Annotated[
         AnalysisAnswer | None, Field(description="What you have found in the repository.")
-    ]
+    ] = None
     tasks: Annotated[
         list[DevTaskAnswer],
         Field(

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from shared.domain.delivery import Acceptance, DeliveryStatus, Rejection, Trust
-from shared.store.delivery_tables import CheckRunRow, DeliveryRow, ReviewRow
+from shared.store.delivery_tables import CheckRunRow, DeliveryRow
 from shared.store.tables import RunRow, RunStepRow
 from shared.wire import from_json
 
@@ -213,41 +213,6 @@ def passed_run(connection: Connection, repository: str, tree: str, checks: str) 
         .limit(1)
     )
     return connection.execute(query).scalar_one_or_none()
-
-
-def newest_check_run(connection: Connection, delivery_id: int) -> Mapping[str, Any]:
-    """The report of the newest judgement of a delivery; empty if there is none."""
-    query = (
-        select(CheckRunRow.report)
-        .where(CheckRunRow.delivery_id == delivery_id)
-        .order_by(CheckRunRow.id.desc())
-        .limit(1)
-    )
-    return connection.execute(query).scalar_one_or_none() or {}
-
-
-def keep_review(
-    connection: Connection,
-    delivery_id: int,
-    reviewer: str,
-    result: Mapping[str, Any],
-    attempt_key: str | None,
-) -> None:
-    """Write down what a reviewer said, unless somebody has said it before."""
-    values = {
-        "delivery_id": delivery_id,
-        "reviewer": reviewer,
-        "result": dict(result),
-        "attempt_key": attempt_key,
-    }
-    connection.execute(upsert(ReviewRow).values(values).on_conflict_do_nothing())
-
-
-def review_of(connection: Connection, delivery_id: int) -> tuple[str, Mapping[str, Any]] | None:
-    """Who reviewed a delivery and what they said; None if nobody has."""
-    query = select(ReviewRow.reviewer, ReviewRow.result).where(ReviewRow.delivery_id == delivery_id)
-    row = connection.execute(query).one_or_none()
-    return None if row is None else (row.reviewer, row.result)
 
 
 def _stored(row: Any) -> StoredDelivery:

@@ -6,6 +6,7 @@ from shared.contracts.project_answer import ProjectAnswer
 from shared.domain.plan import Author
 from workers.llm.judged import Judged, Review, judged
 from workers.llm.planned_agents import settle_agents
+from workers.llm.review import AnswerFault, AnswerFaultKind
 from workers.planning import PlanRequest, ProjectDraft
 
 
@@ -17,6 +18,9 @@ def planned_project(
     found = judged(lambda: ProjectDraft(answer.project(request.prompt, most), answer.plan(author)))
     if found.value is None:
         return found
+    if answer.analysis is None:
+        told = "the analysis is missing: say first what is there"
+        return Judged(None, (AnswerFault(AnswerFaultKind.UNUSABLE, told),))
     steps, faults = [], []
     for step in found.value.plan.steps:
         subtasks, unfit = settle_agents(step.subtasks, request.agents)
