@@ -119,7 +119,7 @@ def _lines(view: "DeliveryView") -> Iterator[tuple[str, str]]:
     yield "accepted as", f"number {view.accepted_as}" if view.accepted_as else ""
     yield "settled", " ".join(filter(None, (moment(line.settled_at), line.settled_by)))
     yield "who may accept", view.trust.value
-    yield "bundle", f"{line.sha256} ({view.size} bytes)"
+    yield "bundle", f"{line.sha256} ({view.size} bytes)" if view.uri else ""
     yield "where", view.uri
 
 
