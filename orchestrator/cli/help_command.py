@@ -44,7 +44,7 @@ def help_(
             step = NextStep.of("help", where) if where else NextStep.of("help")
             reason = f"{word!r} is {unknown(word, below)}"
             if not below:
-                reason = f"replan {where} has no commands of its own"
+                reason = f"{where!r} has no commands of its own"
             raise Rejected(reason, stage="input", next_step=step)
         found = below[word]
     told = Help(

@@ -13,7 +13,7 @@ from orchestrator.cli.session_options import ApplyOption
 from orchestrator.cli.tables import next_step, plain
 from shared.domain.exits import ExitCode
 from shared.domain.ids import parse_ref
-from shared.domain.next_step import NextStep
+from shared.domain.next_step import Advice, NextStep
 
 if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
     from orchestrator.acts.repairs import AttemptRepair
@@ -45,8 +45,8 @@ def attempt(
         return unread_answer("repair.attempt", found)
     again = NextStep.of("repair attempt", ref, apply=True)
     look = found.next_step or NextStep.of("watch", session=found.ref.of_task())
-    following = again if _is_curable(found) and not found.applied else look
-    wrong = bool(found.findings) and not found.applied
+    wrong = _is_curable(found) and not found.applied
+    following = again if wrong else look
 
     def show(console: Console) -> None:
         _show_attempt(console, found)
@@ -70,9 +70,10 @@ def _is_curable(found: "AttemptRepair") -> bool:
 
 
 def _first_trouble(found: "AttemptRepair") -> str:
+    from orchestrator.views.stuck_steps import Cure
     from orchestrator.words.stuck import describe_trouble
 
-    first = found.findings[0]
+    first = next(each for each in found.findings if each.cure is not Cure.NOTHING)
     return f"{first.ref}: {describe_trouble(first)}"
 
 
@@ -117,8 +118,7 @@ def worktree(
     if done is not None and not done.taken:
         return unread_answer("repair.worktree", found)
     wrong = bool(found.findings) and not found.applied
-    again = NextStep.of("repair worktree", name, project=project, apply=True)
-    following = again if _can_be_cured(found) and not found.applied else None
+    following = _after_worktree(found, name, project) if wrong else None
 
     def show(console: Console) -> None:
         _show_worktree(console, found)
@@ -135,10 +135,16 @@ def worktree(
     )
 
 
-def _can_be_cured(found: "WorktreeRepair") -> bool:
+def _after_worktree(found: "WorktreeRepair", name: str, project: str | None) -> Advice:
+    """What to type: the cure, the first way out of what has diverged, or the same look later."""
     from orchestrator.views.stuck_worktrees import WorktreeCure
+    from orchestrator.words.checkpoints import recipes
 
-    return any(each.cure is not WorktreeCure.PERSON and not each.barred for each in found.findings)
+    ways = () if found.report is None else recipes(found.report, found.remote, found.branch)
+    if any(each.cure is WorktreeCure.PERSON for each in found.findings) and ways:
+        return ways[0].on_host[0]
+    cured = any(not each.barred for each in found.findings)
+    return NextStep.of("repair worktree", name, project=project, apply=bool(cured))
 
 
 def _first_of(found: "WorktreeRepair") -> str:

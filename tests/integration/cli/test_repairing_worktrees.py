@@ -96,7 +96,7 @@ def test_the_main_one_follows_the_one_policy(
     assert "have diverged" in told.out
     assert f"{theirs[:12]} work" in told.out
     assert f"{mine[:12]} mine" in told.out
-    assert "git --git-dir" in told.out
+    assert "next: git --git-dir" in told.out
     assert coordinated.everything() == before
 
 
