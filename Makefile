@@ -59,7 +59,8 @@ static: $(STAMP)
 	$(BIN)/lint-imports
 
 chaos: $(STAMP) services ## Break every part of it, again and again, and count what is lost (a quarter of an hour)
-	REPLAN_CHAOS=full $(BIN)/pytest --capture=no tests/chaos/test_full.py
+	REPLAN_CHAOS=full $(BIN)/pytest --capture=no tests/chaos/test_full.py \
+		tests/integration/deliveries/test_killed_acceptance.py
 	REPLAN_CHAOS=full $(BIN)/pytest tests/unit/guard/test_guard_fuzz.py
 	$(BIN)/pytest -m slow tests/journeys
 

@@ -1,5 +1,6 @@
 """What a worker knows of a delivery that it is to judge."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,9 +11,43 @@ from shared.domain.errors import Transient
 from shared.domain.ids import Ref
 from shared.domain.jobs import Job
 from shared.domain.target import Repository
+from shared.secrets.expansion import to_environment
+from shared.secrets.sent import as_sent
 from shared.store import deliveries, planned
 from shared.store.deliveries import StoredDelivery
 from workers.store import PassBrief, pass_brief
+
+_KEY = re.compile(r"R(\d+)-(\d+)-r(\d+)-0-p(\d+)-c(\d+)\.\d+")
+
+_TURN = 1_000_000
+"""No step has so many passes: what its judgements leave on a host has numbers beyond them."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgementPlace:
+    """A judgement: the `turn` of a delivery that a pass has published."""
+
+    run_id: int
+    step: int
+    revision: int
+    pass_no: int
+    turn: int
+
+    @classmethod
+    def of_key(cls, key: str) -> "JudgementPlace | None":
+        """The judgement of the check with that key; None for the key of anything else."""
+        found = _KEY.fullmatch(key)
+        return None if found is None else cls(*map(int, found.groups()))
+
+    def key(self, number: int) -> str:
+        """The identity of its check of that number; whoever drives it on computes the same."""
+        of_pass = f"R{self.run_id}-{self.step}-r{self.revision}-0-p{self.pass_no}"
+        return f"{of_pass}-c{self.turn}.{number}"
+
+    def record(self, token: str) -> str:
+        """Its name on the host; each judgement has a record of its own."""
+        number = self.turn * _TURN + self.pass_no
+        return f"{token[:2]}/{token}-{self.step}-{self.revision}-{number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +70,29 @@ class AcceptanceBrief:
 
     @property
     def checks(self) -> tuple[str, ...]:
-        """What must be green on the merged tree: the repository's checks, and the step's own."""
-        own = (subtask.check for subtask in self.place.subtasks if subtask.check)
-        return tuple(dict.fromkeys((*self.repository.checks, *own)))
+        """What must be green on the merged tree: the repository's checks, and the step's own.
+
+        These are their final bytes: a secret is the variable that holds it. Raises Rejected where a
+        secret cannot be named.
+        """
+        every = (to_environment(check)[0] for check in self.repository.checks)
+        own = (as_sent(subtask).check for subtask in self.place.subtasks)
+        return tuple(dict.fromkeys((*every, *filter(None, own))))
 
     @property
     def session(self) -> Ref:
         """The session, as people name it."""
         return Ref(self.job.task_id, target=self.repository.name)
 
-    def key(self, number: int) -> str:
-        """The identity of a check of this judgement: whoever drives it on computes the same."""
+    @property
+    def judgement(self) -> JudgementPlace:
+        """This judgement."""
         job, turn = self.job, self.acceptance.turn
-        return f"R{self.run_id}-{self.step}-r{job.revision}-0-p{job.pass_no}-c{turn}.{number}"
+        return JudgementPlace(self.run_id, self.step, job.revision, job.pass_no, turn)
+
+    def key(self, number: int) -> str:
+        """The identity of a check of this judgement."""
+        return self.judgement.key(number)
 
 
 def acceptance_brief(connection: Connection, job: Job) -> AcceptanceBrief:

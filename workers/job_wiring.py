@@ -117,6 +117,10 @@ def performers(
 
         return run
 
+    def clean_up(hold: Hold) -> Fact:
+        acceptor.end_left(hold)
+        return executor.clean_up(hold)
+
     def look(host: Host) -> Mapping[str, str]:
         with closing(connections.shell(host)) as shell:
             found = take(shell, guards((), host.name), probes=dict(FACTS))
@@ -144,7 +148,7 @@ def performers(
         ),
         JobKind.EXECUTE: on_hosts(executor.perform),
         JobKind.LOOK: looker.perform,
-        JobKind.CLEAN_UP: on_hosts(executor.clean_up),
+        JobKind.CLEAN_UP: on_hosts(clean_up),
         JobKind.REVIEW: on_hosts(Reviewer(database, journal, connections, secrecy, agents).perform),
         JobKind.ACCEPT: on_hosts(acceptor.perform),
         JobKind.CHECKPOINT: checkpointer.perform,

@@ -168,8 +168,8 @@ _LEFT = text("""
         SELECT min(created_at) FROM jobs
         WHERE run_id = :run_id AND step = :step AND pass_no = :pass_no AND kind = 'execute'
     ))::float8 AS age
-    FROM attempts
-    WHERE run_id = :run_id AND step = :step AND pass_no = :pass_no AND outcome = 'running'
+    FROM attempts WHERE run_id = :run_id AND step = :step AND pass_no = :pass_no
+        AND outcome = 'running' AND NOT look
 """)
 
 

@@ -83,7 +83,7 @@ _LEFT_RUNNING = text("""
       AND NOT EXISTS (
           SELECT FROM jobs
           WHERE jobs.run_id = attempts.run_id AND jobs.step = attempts.step
-            AND jobs.kind = 'execute' AND jobs.lease_until >= clock_timestamp()
+            AND jobs.kind IN ('execute', 'accept') AND jobs.lease_until >= clock_timestamp()
       )
     ORDER BY attempts.run_id, attempts.step, attempts.id
 """)

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from shared.domain.delivery import Acceptance, DeliveryStatus, Rejection, Trust
+from shared.domain.delivery import Acceptance, DeliveryStatus, Judgement, Rejection, Trust
 from shared.store.delivery_tables import CheckRunRow, DeliveryRow
 from shared.store.tables import RunRow, RunStepRow
 from shared.wire import from_json
@@ -193,6 +193,18 @@ def keep_check_run(connection: Connection, run: CheckRun) -> None:
     connection.execute(
         statement.on_conflict_do_update(index_elements=places, set_={**changed, **finished})
     )
+
+
+def judgement_of(connection: Connection, delivery_id: int, turn: int) -> Judgement | None:
+    """What came of that judgement of a delivery; None while it is under way."""
+    query = select(
+        CheckRunRow.commit, CheckRunRow.tree, CheckRunRow.status, CheckRunRow.ok, CheckRunRow.report
+    ).where(CheckRunRow.delivery_id == delivery_id, CheckRunRow.turn == turn)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return None
+    rejection = None if row.ok else Rejection(row.status)
+    return Judgement(row.commit, row.tree, rejection, row.report.get("reason", ""))
 
 
 def passed_run(connection: Connection, repository: str, tree: str, checks: str) -> int | None:

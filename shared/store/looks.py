@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import Connection, insert, select, text
 
@@ -9,7 +10,7 @@ from shared.domain.attempt import Attempt
 from shared.domain.errors import Defect
 from shared.domain.jobs import Job, JobKind
 from shared.domain.look import Look
-from shared.store.attempts import attempt_of
+from shared.store.attempts import RUNNING, attempt_of
 from shared.store.tables import AttemptRow, LookRoundRow, RunRow
 from shared.wire import from_json, to_json
 
@@ -29,6 +30,18 @@ class LookRound:
     kind: JobKind
     round_no: int
     looks: tuple[Look, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunningLook:
+    """An attempt at a look that runs; `number` counts the looks at its step."""
+
+    key: str
+    revision: int
+    pass_no: int
+    number: int
+    command: str
+    started_at: datetime
 
 
 def key(round_id: int, position: int) -> str:
@@ -94,6 +107,28 @@ def attempts_at(connection: Connection, keys: Collection[str]) -> dict[str, Atte
     """The attempts at looks that are recorded under these keys."""
     query = select(AttemptRow.__table__).where(AttemptRow.key.in_(keys), AttemptRow.look)
     return {row.key: attempt_of(row) for row in connection.execute(query)} if keys else {}
+
+
+def running_at(connection: Connection, run_id: int, step: int) -> tuple[RunningLook, ...]:
+    """The looks at that step of a run that have not ended, as far as anybody has written."""
+    query = (
+        select(
+            AttemptRow.key,
+            AttemptRow.revision,
+            AttemptRow.pass_no,
+            AttemptRow.number,
+            AttemptRow.command,
+            AttemptRow.started_at,
+        )
+        .where(
+            AttemptRow.run_id == run_id,
+            AttemptRow.step == step,
+            AttemptRow.look,
+            AttemptRow.outcome == RUNNING,
+        )
+        .order_by(AttemptRow.id)
+    )
+    return tuple(RunningLook(**row) for row in connection.execute(query).mappings())
 
 
 def numbers_used(connection: Connection, run_id: int, step: int, but: Collection[str]) -> int:

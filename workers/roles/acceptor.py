@@ -5,7 +5,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from time import monotonic
 from typing import Any
 
 from shared.deliveries.attestation import AttestationKeys, CheckedTree, Checks
@@ -14,8 +13,7 @@ from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.delivery import Judgement, Rejection
 from shared.domain.delivery_facts import DeliveryJudged
 from shared.secrets.masking import Masker
-from shared.secrets.sent import as_sent
-from shared.store import claims, deliveries, jobs, looks
+from shared.store import deliveries, jobs, looks
 from shared.store.database import Database
 from shared.store.deliveries import CheckRun
 from workers.acceptances import AcceptanceBrief, acceptance_brief
@@ -25,16 +23,15 @@ from workers.deliveries.merging import Merge, merge_behind
 from workers.deliveries.tree_checks import CheckResult, require_allowed, run_checks
 from workers.process.journal import Journal
 from workers.process.leases import Hold
-from workers.roles.executor import FENCES_A_JOB, Guards
-from workers.roles.pass_means import Agents
-from workers.secrets import KnownSecrets, Secrecy, mask_attempt, texts_of
+from workers.roles.executor import Guards
+from workers.roles.left_checks import LeftChecks, judgement_record
+from workers.roles.pass_means import Agents, require_setup_allowed
+from workers.secrets import KnownSecrets, Secrecy, mask_attempt
 from workers.shells.door import Door, PassJudge
-from workers.shells.ports import Connections, KnownClaims, PassRecord, Shell
+from workers.shells.ports import Connections, Shell
+from workers.store import pass_brief
 
 STAGE = "accept"
-
-_TURN = 1_000_000
-"""No step has so many passes: what its judgements leave on a host has numbers beyond them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +71,7 @@ class Acceptor:
         self._agents = agents
         self._store = store
         self._keys = keys
+        self._left = LeftChecks(database, journal, connections)
 
     def perform(self, hold: Hold) -> DeliveryJudged:
         """Judge the delivery of a step behind the line in which it stands.
@@ -84,11 +82,8 @@ class Acceptor:
         """
         with self._database.autocommit() as connection:
             brief = acceptance_brief(connection, hold.job)
-        secrets = self._secrecy.secrets_for(texts_of(map(as_sent, brief.place.subtasks)))
-        with closing(self._connections.shell(brief.place.host)) as shell:
-            merge, checked = self._judge(hold, brief, shell, secrets)
-        judgement = _judgement(merge, checked)
-        self._keep(brief, merge, checked, judgement)
+            known = deliveries.judgement_of(connection, brief.own.id, brief.acceptance.turn)
+        judgement = known or self._judgement(hold, brief)
         return DeliveryJudged(
             brief.step,
             brief.job.revision,
@@ -97,6 +92,22 @@ class Acceptor:
             brief.acceptance.turn,
             judgement,
         )
+
+    def end_left(self, hold: Hold) -> None:
+        """End the checks that a step which is cancelled has left running. Raises Transient."""
+        with self._database.autocommit() as connection:
+            place = pass_brief(connection, hold.job)
+        self._left.end(hold, place, self._secrecy.secrets_for(()).masker)
+
+    def _judgement(self, hold: Hold, brief: AcceptanceBrief) -> Judgement:
+        secrets = self._secrecy.secrets_for(brief.checks)
+        own = [brief.key(number) for number in range(1, len(brief.checks) + 1)]
+        self._left.end(hold, brief.place, secrets.masker, but=own)
+        with closing(self._connections.shell(brief.place.host)) as shell:
+            merge, checked = self._judge(hold, brief, shell, secrets)
+        judgement = _judgement(merge, checked)
+        self._keep(brief, merge, checked, judgement)
+        return judgement
 
     def _judge(
         self, hold: Hold, brief: AcceptanceBrief, shell: Shell, secrets: KnownSecrets
@@ -123,6 +134,9 @@ class Acceptor:
             known = deliveries.passed_run(connection, repository.name, merge.tree, checks.digest)
         if known is not None:
             return merge, _Checked(same_as=known)
+        policy = brief.place.policy
+        guard = self._guards(policy.forbidden_commands, brief.place.host.name)
+        require_setup_allowed(repository, guard)
         name = f"{token}-{brief.step}-{merge.commit[:16]}"
         workspace = spaces.prepare(merge.commit, name)
         hold.afterwards.append(partial(self._drop, brief, name))
@@ -141,7 +155,9 @@ class Acceptor:
         policy = brief.place.policy
         host = replace(brief.place.host, workdir=path)
         guard = PassJudge(self._guards(policy.forbidden_commands, host.name), secrets.masker)
-        shell = self._connections.shell(host, self._record(hold, brief), secrets.masker)
+        place, token = brief.judgement, brief.place.token
+        record = judgement_record(self._database, hold, place, token, brief.job.age)
+        shell = self._connections.shell(host, record, secrets.masker)
         with closing(shell):
             door = Door(shell, guard, withdrawn=hold.withdrawn.is_set, variables=secrets.variables)
             require_allowed(door, brief.repository.checks, brief.repository.name)
@@ -182,28 +198,6 @@ class Acceptor:
     def _checks(self, brief: AcceptanceBrief) -> Checks:
         repository = brief.repository
         return Checks(repository.name, brief.place.host.name, brief.checks, repository.setup)
-
-    def _record(self, hold: Hold, brief: AcceptanceBrief) -> PassRecord:
-        """The name of the judgement on the host; each has a record of its own."""
-        job, token = brief.job, brief.place.token
-        number = brief.acceptance.turn * _TURN + job.pass_no
-        return PassRecord(
-            name=f"{token[:2]}/{token}-{brief.step}-{job.revision}-{number}",
-            fence=job.id * FENCES_A_JOB + job.fence,
-            resumed=True,
-            since=job.age,
-            valid_for=lambda: hold.valid_until - monotonic(),
-            given_up=lambda: hold.lost.is_set() or hold.given_up.is_set(),
-            claim=job.token,
-            claims=lambda: self._claims(brief),
-        )
-
-    def _claims(self, brief: AcceptanceBrief) -> KnownClaims:
-        with self._database.autocommit() as connection:
-            return KnownClaims(
-                claims.known(connection, brief.run_id, brief.step),
-                claims.settled(connection, brief.run_id, brief.step),
-            )
 
     def _keep(
         self, brief: AcceptanceBrief, merge: Merge, checked: _Checked, judgement: Judgement

@@ -172,7 +172,7 @@ class PassMeans:
         """The workspace; in a dry run, the setup command does not run."""
         if parts.policy.dry_run_mode:
             repository = replace(repository, setup=None)
-        _require_allowed(repository, parts.setup)
+        require_setup_allowed(repository, parts.setup)
 
         def make(shell: Shell, cancelled: Cancelled | None) -> Workspaces:
             agents = self._agents
@@ -253,7 +253,8 @@ def _shell_means(shell: Shell, parts: PassParts) -> ShellMeans:
     )
 
 
-def _require_allowed(repository: Repository, judge: Judge) -> None:
+def require_setup_allowed(repository: Repository, judge: Judge) -> None:
+    """Raise Misconfigured for a setup command of the repository that the guard does not allow."""
     if repository.setup is None:
         return
     verdict = judge.judge(repository.setup)
