@@ -63,11 +63,10 @@ look_around() { # head tree: write what gates ask for next: contents, names, and
     [ "$total" -gt "$ahead" ] || echo "$oid"
     set -- "$@" "$oid"
   done <sizes >few
-  git cat-file --batch <few >contents || failed git cat-file
+  git cat-file --batch <few >contents &
   : >found
-  [ $# -lt 2000 ] || return 0
-  write_history "$@"
-  tell looked yes
+  [ $# -ge 2000 ] || { write_history "$@" && tell looked yes; }
+  wait $! || failed git cat-file
 }
 write_beside() { # tree: write what is in the folders of new files, but not of those with odd names
   : >beside
@@ -118,15 +117,19 @@ publish_tree() { # base tree: give its changes and its patch, which makes that t
   open_line
   print_patch "$1" "$2" --raw >changes 2>said || explain "$1" "$2"
   write_sizes
-  [ "$offset" != 0 ] || {
-    # What stands before a patch is not read.
-    apply_patch "$1" changes
-    [ "$applied" = "$2" ] || [ "$applied" = "$(git rev-parse "$2^{tree}")" ] ||
-      fail other_tree "$applied"
-  }
+  # What stands before a patch is not read.
+  require_made "$1" "$2" changes >proof &
+  proof=$!
   look_around "$1" "$2"
   tell oid "$(git hash-object --no-filters changes)"
+  wait $proof || { cat proof; exit 3; }
   give sizes contents found beside changes
+}
+require_made() { # base tree file: check that the patch makes the tree
+  [ "$offset" = 0 ] || return 0
+  apply_patch "$1" "$3"
+  [ "$applied" = "$2" ] || [ "$applied" = "$(git rev-parse "$2^{tree}")" ] ||
+    fail other_tree "$applied"
 }
 contents() { # oid...: give the blobs that are not larger than the limit
   open_line
