@@ -21,7 +21,7 @@ from shared.domain.target import Repository
 _FILES: Final = HOME / "examples/project/stats"
 _SCRIPT: Final = HOME / "examples/project/script.yaml"
 _RUNBOOK: Final = HOME / "examples/project/runbook"
-_GOAL: Final = "Write a report on a column of numbers: their count, their mean and their median"
+GOAL: Final = "Write a report on a column of numbers: their count, their mean and their median"
 
 
 @contextmanager
@@ -45,9 +45,9 @@ def set_stage(folder: Path, environ: Mapping[str, str]) -> Iterator[Stage]:
             (
                 f"the repository {project} counts numbers; its remote is {remote};",
                 "a script is the model of Claude Code, which develops and reviews:",
-                f"the goal: {_GOAL}",
+                f"the goal: {GOAL}",
             ),
-            ProjectRequest(_GOAL, project.name, ("planner=runbook", "subtask_planner=runbook")),
+            ProjectRequest(GOAL, project.name, ("planner=runbook", "subtask_planner=runbook")),
             Repository(
                 project.name,
                 LOCALHOST.name,

@@ -6,12 +6,17 @@ from typing import Any
 
 import pytest
 
+from orchestrator.embedded.project_demo import GOAL
 from shared.contracts.origin import Origin
 from shared.contracts.planfile import load_plan, load_revision, plan_in, revision_in
+from shared.contracts.project import DevTask
 from shared.domain.config import Policy
 from shared.domain.plan import Subtask, SubtaskKind
 from shared.guard import Guard, load_site
 from shared.runbook.template import fill
+from workers.agents.review import ReviewOrder, review_text
+from workers.agents.task_text import Assignment
+from workers.gateway.protocols.protocol import ToolUse
 from workers.gateway.script import read_script
 from workers.runbook.library import read_library
 from workers.shells.snapshot import PROBES
@@ -108,3 +113,23 @@ def test_the_demonstration_of_agents_revises_its_plan(guard: Guard) -> None:
     assert all(guard.judge(text).allowed for text in texts(sample))
     revised, *_ = read_script(FOLDER / "agents/script.yaml").cases
     assert revised.when in goal.command
+
+
+def test_the_demonstration_of_a_project_has_its_parts(guard: Guard) -> None:
+    """The cases of the script are found in what the developers and the reviewer are asked."""
+    (project,) = read_library([FOLDER / "project/runbook"]).projects
+    assert project.is_asked_in(GOAL)
+    assert all(guard.judge(task.check).allowed for task in project.tasks)
+    finds, approves, again, mean, median, _ = read_script(FOLDER / "project/script.yaml").cases
+    (program,) = (
+        part.input["command"]
+        for turn in mean.turns
+        for part in turn
+        if isinstance(part, ToolUse) and "mean.sh <<" in str(part.input)
+    )
+    assert finds.when.removeprefix("+") in str(program), "the reviewer rejects what was written"
+    assert approves.when in review_text(ReviewOrder(project.tasks[0], "+", "0" * 40))
+    rejected = DevTask(id="mean", title="mean", rejection_history=["It divides by zero."])
+    assert again.when in str(Assignment("mean", dev_task=rejected))
+    assert mean.when in project.tasks[0].description
+    assert median.when in project.tasks[1].description
