@@ -83,6 +83,7 @@ VERBS: Final[Mapping[str, Permission]] = {
     "guard.check": _LOOK,
     "guard.rules": _LOOK,
     "schema.show": _LOOK,
+    "help": _LOOK,
     "db.status": _LOOK,
     "attestation.verify": _LOOK,
     "store.get": _LOOK,

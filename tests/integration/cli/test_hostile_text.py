@@ -118,7 +118,7 @@ def showing(ref: str, done: str, signed: str) -> dict[str, tuple[str, ...]]:
         "session.status": (SESSION,),
         "checkpoint.show": (SESSION,),
         "delivery.show": ("D1",),
-        **dict.fromkeys(("watch", "project.list"), ()),
+        **dict.fromkeys(("watch", "help", "project.list"), ()),
         **{f"project.{verb}": (SESSION,) for verb in ("status", "report")},
         **{f"store.{verb}": (HOSTILE,) for verb in ("get", "verify")},
         "guard.check": (f"echo {HOSTILE}",),
