@@ -126,6 +126,12 @@ def test_it_follows_until_it_is_interrupted(
     assert said.code == 0
     assert len(said.out.splitlines()) == 5
     assert f"job {ref}.1@localhost waiting" in said.out
+    looked.append(1)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    said = coordinated("watch")
+    assert (said.code, said.err) == (0, "")
+    assert "Ctrl-C ends this" in said.out
+    assert f"{ref}.2@localhost" in said.out
 
 
 def job_line(cli: Cli) -> dict[str, Any]:
