@@ -23,7 +23,7 @@ from orchestrator.cli.tables import (
 )
 from orchestrator.cli.task_commands import TimeoutOption, WaitOption
 from shared.domain.attempt import describe_left
-from shared.domain.ids import parse_ref
+from shared.domain.ids import parse_ref, parse_step
 from shared.domain.next_step import NextStep
 
 if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
@@ -96,7 +96,7 @@ def run(
     from orchestrator.cli.posted import unread_answer
     from orchestrator.words.passes import describe_way
 
-    place = parse_ref(ref)
+    place = parse_step(ref)
     done = passes.run(call.caller, place) if apply else None
     value = passes.preview(call.caller, place) if done is None else done.value
     if done is not None and not done.taken:

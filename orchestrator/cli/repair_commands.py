@@ -12,7 +12,7 @@ from orchestrator.cli.reply import Result
 from orchestrator.cli.session_options import ApplyOption
 from orchestrator.cli.tables import next_step, plain
 from shared.domain.exits import ExitCode
-from shared.domain.ids import parse_ref
+from shared.domain.ids import parse_step
 from shared.domain.next_step import Advice, NextStep
 
 if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
@@ -38,7 +38,7 @@ def attempt(
     """
     from orchestrator.acts import repairs
 
-    place = parse_ref(ref)
+    place = parse_step(ref)
     done = repairs.repair_attempt(call.caller, place) if apply else None
     found = repairs.examine_attempt(call.caller, place) if done is None else done.value
     if done is not None and not done.taken:

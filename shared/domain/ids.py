@@ -69,6 +69,14 @@ def parse_ref(text: str) -> Ref:
     return Ref(task=int(found["task"]), target=found["target"], **numbers)
 
 
+_PASS = re.compile(r"-r[0-9]+-p[0-9]+(?=@|$)")
+
+
+def parse_step(text: str) -> Ref:
+    """Parse a reference, or the id of a pass, `T12.2-r0-p1@app`: that means its step."""
+    return parse_ref(_PASS.sub("", text))
+
+
 def attempt_key(  # noqa: PLR0917 - the parts of one name, in its order
     run: int, step: int, revision: int, subtask: int, pass_no: int, try_no: int
 ) -> str:

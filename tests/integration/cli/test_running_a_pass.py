@@ -21,7 +21,7 @@ def test_what_has_failed_runs_again_alone(working: Cli, tmp_path: Path) -> None:
     ref = working.json("task", "submit", "--plan", plan, "--local", "--wait", code=3)["details"][
         "ref"
     ]
-    shown = working.json("attempt", "run", f"{ref}.1", "--dry-run")["details"]
+    shown = working.json("attempt", "run", f"{ref}.1-r0-p1@localhost", "--dry-run")["details"]
     assert (shown["way"], shown["applied"], shown["phase"]) == ("again", False, "waiting")
     assert len(working.json("attempt", "list", ref)["details"]["attempts"]) == 1
     assert "needs step 1" in working.refused("attempt", "run", f"{ref}.2")["reason"]

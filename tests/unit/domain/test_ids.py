@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.errors import Rejected
-from shared.domain.ids import LOOKS, Ref, attempt_key, parse_ref
+from shared.domain.ids import LOOKS, Ref, attempt_key, parse_ref, parse_step
 from shared.domain.next_step import command_line
 
 NUMBERS = st.integers(1, 10**9)
@@ -121,3 +121,16 @@ def test_nothing_else_becomes_one(text: str) -> None:
     """An attempt needs its subtask, and a look is of no subtask."""
     with pytest.raises(Rejected):
         parse_ref(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("T12.2-r0-p1@app", "T12.2@app"),
+        ("T12.2-r3-p10", "T12.2"),
+        ("T12.2@app", "T12.2@app"),
+        ("T12.2.1#3@app-r0-p1x", "T12.2.1#3@app-r0-p1x"),
+    ],
+)
+def test_the_id_of_a_pass_means_its_step(text: str, place: str) -> None:
+    assert str(parse_step(text)) == place
