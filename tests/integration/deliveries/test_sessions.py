@@ -1,6 +1,7 @@
 """Sessions, from the plan to the remote, over a repository on this machine."""
 
 import json
+import os
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,17 +11,21 @@ import pytest
 from sqlalchemy import text
 
 from orchestrator import waiting_jobs
+from orchestrator.access.actor import Actor
+from orchestrator.access.roles import AccessRole
+from orchestrator.acts import post
+from orchestrator.acts.caller import Caller
+from orchestrator.acts.deliveries import accept
 from orchestrator.acts.submission import Submission, submit
 from orchestrator.coordinator import Coordinator
 from orchestrator.store import SqlLedger
+from orchestrator.views.deliveries import delivery_view
 from shared.domain.agent import AgentWork, RunnerChoice
 from shared.domain.config import Policy
-from shared.domain.delivery_facts import DeliveryAllowed, DeliveryRejected
-from shared.domain.facts import Fact
 from shared.domain.plan import Step, Subtask, SubtaskKind
 from shared.domain.target import Repository
 from shared.settings import load_settings
-from shared.store import inbox, repositories
+from shared.store import repositories
 from shared.store.database import Database
 from tests.integration.workspaces.sources import Source, run_git
 from tests.journeys.plans import plan, step
@@ -66,14 +71,14 @@ class Sessions:
 
     def answer(self, *, accepted: bool) -> None:
         """Have a person accept or reject the delivery that waits for one."""
-        [(delivery,)] = self.rows(
-            "SELECT acceptance #>> '{published,delivery}' FROM run_steps WHERE step = 1"
-        )
-        fact: Fact = DeliveryAllowed(1, 0, 1, str(delivery), 1, "somebody")
-        if not accepted:
-            fact = DeliveryRejected(1, 0, 1, str(delivery), 1, "somebody", "not this")
-        with self.database.begin() as connection:
-            inbox.send(connection, [(1, 1, fact)])
+        actor, settings = Actor("somebody", AccessRole.APPROVER), load_settings(dict(os.environ))
+        caller = Caller(actor, settings, database=self.database)
+        with caller.reading("delivery.show") as connection:
+            (asked,) = delivery_view(connection, "T1.1").waiting
+        assert asked.kind == "delivery"
+        note = "" if accepted else "not this"
+        said = accept(caller, "T1", reject=not accepted, note=note, apply=True).value
+        assert [line.name for line in said.deliveries] == ["D1"]
 
     def problems(self) -> list[tuple[object, ...]]:
         """What waits for a person."""
@@ -106,6 +111,7 @@ def sessions(
         "REPLAN_WORKSPACES": str(tmp_path / "workspaces"),
     }
     (tmp_path / "home").mkdir()
+    monkeypatch.setattr(post, "PATIENCE", 0.0)  # the coordinator is driven by hand
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     source = Source.at(tmp_path / "source", readme="hello\n", code="print(1)\n")
