@@ -6,7 +6,7 @@ from pathspec import GitIgnoreSpec
 
 from orchestrator.acts.remotes import refusal
 from shared.contracts.complaints import unknown
-from shared.domain.agent import NEEDS_COMMAND, STARTABLE
+from shared.domain.agent import NEEDS_COMMAND, REVIEWERS, STARTABLE
 from shared.domain.delivery import Trust
 from shared.domain.target import Repository, TrustRule
 
@@ -30,8 +30,10 @@ def check_trust(repository: Repository) -> None:
     for reviewer in repository.reviewers:
         if reviewer in NEEDS_COMMAND:
             raise refusal(f"{reviewer!r} cannot review: it is not started by its name alone")
-        if reviewer not in STARTABLE:
-            raise refusal(f"the reviewer {reviewer!r} is {unknown(reviewer, STARTABLE)}")
+        if reviewer in STARTABLE and reviewer not in REVIEWERS:
+            raise refusal(f"{reviewer!r} cannot review: it gives no answer in a given form")
+        if reviewer not in REVIEWERS:
+            raise refusal(f"the reviewer {reviewer!r} is {unknown(reviewer, REVIEWERS)}")
 
 
 def _rule(text: str) -> TrustRule:

@@ -24,6 +24,9 @@ STARTABLE = tuple(runner for runner in RUNNERS if runner not in NEEDS_COMMAND)
 HOLDS_TOOLS = ("claude-code",)
 """Those that can be held to a list of allowed tools."""
 
+REVIEWERS = ("claude-code", "codex")
+"""Those that can review: they are started by their name, and give their answer in a given form."""
+
 
 class ExecutionMode(StrEnum):
     """Whether an agent may ask a person while it works (S4.6, S4.48)."""

@@ -13,7 +13,14 @@ from time import monotonic
 from typing import Final
 
 from shared.contracts.project import ReviewResult
-from shared.domain.agent import HOLDS_TOOLS, Compliance, ExecutionMode, StuckStrategy, Watchdog
+from shared.domain.agent import (
+    HOLDS_TOOLS,
+    REVIEWERS,
+    Compliance,
+    ExecutionMode,
+    StuckStrategy,
+    Watchdog,
+)
 from shared.domain.attempt import Attempt, Outcome
 from shared.domain.delivery_facts import DeliveryReviewed
 from shared.domain.errors import Defect, Misconfigured, Rejected, Transient
@@ -159,7 +166,8 @@ class Reviewer:
     def _reviewers(self, shell: Shell, review: _Review) -> tuple[str, ...]:
         """Those that the host has, as many as are asked; one that is alone is asked again."""
         place = review.repository
-        named = reviewers_named(place.reviewers, self._answering(place), review.delivery.runner)
+        usual = [name for name in place.startable if name in REVIEWERS]
+        named = reviewers_named(place.reviewers, usual, review.delivery.runner)
         programs = {name: self._agents.runner_of(name, None).program for name in named}
         asked = "\n".join(f"command -v {p} >/dev/null && echo {p}" for p in programs.values())
         found = shell.run(Call(f"{asked}\n:", _LOOK_SECONDS)).stdout.decode().split()
@@ -172,11 +180,6 @@ class Reviewer:
                 next_step=NextStep.of("repo check", place.name),
             )
         return tuple((there * MOST_TRIES)[:MOST_TRIES])
-
-    def _answering(self, place: Repository) -> list[str]:
-        """The runners that may work there and can be held to the form of a review."""
-        runner_of = self._agents.runner_of
-        return [name for name in place.startable if runner_of(name, None).capabilities.schema]
 
     def _text(self, workspaces: Workspaces, review: _Review) -> str:
         """What its reviewers are asked."""

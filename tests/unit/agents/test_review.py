@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 from shared.contracts.project import DevTask
+from shared.domain.agent import REVIEWERS, STARTABLE
 from shared.domain.attempt import AgentStatus
 from shared.domain.errors import Rejected
 from workers.agents.deliverable import parse_deliverable
 from workers.agents.review import FORM, ReviewOrder, read_review, review_text, reviewers_of
+from workers.agents.runners.table import find_runner
 
 TASK = DevTask(
     id="sum",
@@ -103,3 +105,8 @@ def test_who_has_written_it_reviews_last(
     named: tuple[str, ...], author: str | None, order: tuple[str, ...]
 ) -> None:
     assert reviewers_of(named, ("claude-code", "codex"), author) == order
+
+
+def test_who_can_review_is_who_answers_in_a_given_form() -> None:
+    answering = {name for name in STARTABLE if find_runner(name, None).capabilities.schema}
+    assert set(REVIEWERS) == answering
