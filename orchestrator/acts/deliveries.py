@@ -3,16 +3,19 @@
 from dataclasses import dataclass
 
 from orchestrator.access.audit import Act
+from orchestrator.acts.approvals import too_late
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.done import Done
 from orchestrator.acts.post import post
 from orchestrator.acts.verbs import act
+from orchestrator.views.approvals import ApprovalAnswer
 from orchestrator.views.deliveries import (
     DeliveryLine,
     WaitingDelivery,
     delivery_view,
     waiting_deliveries,
 )
+from orchestrator.views.interventions import intervention
 from shared.domain.delivery_facts import DeliveryAllowed, DeliveryRejected
 
 
@@ -36,7 +39,8 @@ def accept(
     """Accept a delivery, or all those of a step or session that wait for a person, or reject them.
 
     An accepted one goes into the queue of its session, a rejected one back to its author with the
-    note. Without `apply`, nothing is written. Raises Rejected when nothing waits there.
+    note. Without `apply`, nothing is written. Raises Rejected when nothing waits there, or when
+    somebody else has answered first.
     """
     with caller.database.begin() as connection:
         waiting = waiting_deliveries(connection, name)
@@ -50,8 +54,13 @@ def accept(
         for each in waiting
     ]
     taken = post(caller, Act("accept.run", str(lines[0].ref.of_task()), said), facts)
+    said_here = ApprovalAnswer.REJECTED if reject else ApprovalAnswer.ACCEPTED
     with caller.database.begin() as connection:
         lines = tuple(delivery_view(connection, line.name).delivery for line in lines)
+        asked = [intervention(connection, f"I{each.intervention}") for each in waiting]
+    for view in asked if taken else ():
+        if view.answer != said_here:
+            raise too_late(view)
     return Done(Accepted(lines, why, reject, applied=True), taken)
 
 

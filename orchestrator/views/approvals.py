@@ -18,12 +18,13 @@ from shared.wire import from_json
 
 _ANSWERED = text("""
     SELECT asked.id, told.kind, coalesce(told.body ->> 'denied_by', told.body ->> 'given_by',
+        told.body ->> 'allowed_by', told.body ->> 'rejected_by',
         told.body -> 'approvals' -> 0 ->> 'given_by') AS by
     FROM interventions asked
     JOIN LATERAL (
         SELECT kind, body FROM events
         WHERE events.task_id = asked.task_id AND at >= asked.opened_at - interval '1 second' AND (
-            kind IN ('CommandsApproved', 'ApprovalDenied')
+            kind IN ('CommandsApproved', 'ApprovalDenied', 'DeliveryAllowed', 'DeliveryRejected')
                 AND (body ->> 'intervention')::bigint = asked.id
             OR kind = 'PlanApproved' AND asked.kind = 'plan_approval'
                 AND (asked.closed_at IS NULL OR at <= asked.closed_at)
@@ -39,12 +40,16 @@ class ApprovalAnswer(StrEnum):
 
     APPROVED = "approved"
     DENIED = "denied"
+    ACCEPTED = "accepted"  # a delivery
+    REJECTED = "rejected"
 
 
 _ANSWERS = {
     "CommandsApproved": ApprovalAnswer.APPROVED,
     "PlanApproved": ApprovalAnswer.APPROVED,
     "ApprovalDenied": ApprovalAnswer.DENIED,
+    "DeliveryAllowed": ApprovalAnswer.ACCEPTED,
+    "DeliveryRejected": ApprovalAnswer.REJECTED,
 }
 """The answer that each fact holds."""
 

@@ -32,7 +32,9 @@ from shared.store.tables import InterventionRow, RunRow
 from shared.wire import decode_next_step, from_json
 
 _DIGITS = 18
-_APPROVALS = frozenset({InterventionKind.APPROVAL, InterventionKind.PLAN_APPROVAL})
+_APPROVALS = frozenset(
+    {InterventionKind.APPROVAL, InterventionKind.PLAN_APPROVAL, InterventionKind.DELIVERY}
+)
 _ESCALATED = frozenset(
     {InterventionKind.ESCALATION, InterventionKind.REVISION, InterventionKind.HELD_BUNDLE}
 )

@@ -20,6 +20,7 @@ from orchestrator.acts.submission import Submission, submit
 from orchestrator.coordinator import Coordinator
 from orchestrator.store import SqlLedger
 from orchestrator.views.deliveries import delivery_view
+from orchestrator.views.interventions import intervention
 from shared.domain.agent import AgentWork, RunnerChoice
 from shared.domain.config import Policy
 from shared.domain.plan import Step, Subtask, SubtaskKind
@@ -270,6 +271,10 @@ def test_what_nobody_should_change_unseen_waits_for_a_person(
     assert sessions.rows("SELECT ok FROM check_runs") == [(True,)]
     sessions.answer(accepted=accepted)
     sessions.carry_on()
+    with sessions.database.begin() as connection:
+        answered = intervention(connection, "I1")
+    assert answered.answer == ("accepted" if accepted else "rejected")
+    assert answered.answered_by == "somebody"
     if accepted:
         assert sessions.phases() == ["done"]
     else:
