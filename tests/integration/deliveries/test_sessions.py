@@ -176,8 +176,9 @@ def test_what_breaks_together_goes_back_to_its_author(sessions: Sessions) -> Non
     """Each passes alone; the second is refused on the merged tree, corrected, and accepted."""
     with sessions.database.begin() as connection:
         known = repositories.get(connection, "app")
-        together = "test ! -e one || test ! -e two || test -e both"
-        repositories.save(connection, replace(known, checks=(together,)), replace=True)
+        repositories.save(connection, replace(known, checks=("sh tools/check.sh",)), replace=True)
+    together = "test ! -e one || test ! -e two || test -e both"
+    sessions.source.commit(**{"tools/check.sh": together})
     second = 'echo 2 > two\nif grep -q "is red on the merged tree" "$1"; then echo 3 > both; fi'
     sessions.submit(
         by_agent("echo 1 > one", check="test -e one"),
