@@ -70,14 +70,17 @@ class AcceptanceBrief:
 
     @property
     def checks(self) -> tuple[str, ...]:
-        """What must be green on the merged tree: the repository's checks, and the step's own.
-
-        These are their final bytes: a secret is the variable that holds it. Raises Rejected where a
-        secret cannot be named.
-        """
-        every = (to_environment(check)[0] for check in self.repository.checks)
+        """What must be green on the merged tree: the repository's checks, and the step's own."""
         own = (as_sent(subtask).check for subtask in self.place.subtasks)
-        return tuple(dict.fromkeys((*every, *filter(None, own))))
+        return tuple(dict.fromkeys((*self.of_repository, *filter(None, own))))
+
+    @property
+    def of_repository(self) -> tuple[str, ...]:
+        """The checks of the repository, as they are sent: a secret is the variable that holds it.
+
+        Raises Rejected where a secret cannot be named.
+        """
+        return tuple(to_environment(check)[0] for check in self.repository.checks)
 
     @property
     def session(self) -> Ref:

@@ -1,12 +1,13 @@
 """What a worker does for each kind of job, with its parts chosen and joined."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache, partial
 
 from shared.deliveries.attestation import AttestationKeys
 from shared.deliveries.store import PatchStore
 from shared.domain.config import MODEL_PROVIDERS, Policy
+from shared.domain.errors import ReplanError
 from shared.domain.facts import Fact
 from shared.domain.host import Host
 from shared.domain.jobs import JobKind
@@ -135,6 +136,15 @@ def performers(
         with closing(connections.shell(host, masker=masker)) as shell:
             return investigate(shell, guards(policy.forbidden_commands, host.name), failures)
 
+    escalation = EscalationHandler(
+        database, observe, secrecy.text, partial(stand_in_workspace, connections, agents)
+    )
+
+    def gather(hold: Hold) -> Fact:
+        with suppress(ReplanError):  # the evidence does not wait for it
+            acceptor.end_left(hold)
+        return escalation.perform(hold)
+
     return {
         JobKind.REFINE: calls.account_for(Taskmaster(database, backends, briefings).perform),
         JobKind.PLAN: calls.account_for(may_look(Planner(database, backends, briefings).perform)),
@@ -152,9 +162,7 @@ def performers(
         JobKind.REVIEW: on_hosts(Reviewer(database, journal, connections, secrecy, agents).perform),
         JobKind.ACCEPT: on_hosts(acceptor.perform),
         JobKind.CHECKPOINT: checkpointer.perform,
-        JobKind.GATHER: EscalationHandler(
-            database, observe, secrecy.text, partial(stand_in_workspace, connections, agents)
-        ).perform,
+        JobKind.GATHER: gather,
     }
 
 

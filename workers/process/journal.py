@@ -100,11 +100,14 @@ class Journal:
             self._started[job.claim] = (due, job, fact)
             self._wake_by(due)
 
-    def begin_attempt(self, job: Job, attempt: Attempt) -> None:
-        """An attempt has started. Only a long one is written now, so a short one costs one row."""
+    def begin_attempt(self, job: Job, attempt: Attempt, *, at_once: bool = False) -> None:
+        """An attempt has started. Only a long one is written now, so a short one costs one row.
+
+        One that others may have to end is written `at_once`.
+        """
         entry = AttemptWrite(job.claim, attempt, ended=False, worker=self._worker)
         with self._changed:
-            due = monotonic() + _BEGUN_AFTER
+            due = monotonic() + (0.0 if at_once else _BEGUN_AFTER)
             self._begun[attempt.key] = (due, entry)
             self._wake_by(due)
 

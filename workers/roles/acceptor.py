@@ -94,7 +94,7 @@ class Acceptor:
         )
 
     def end_left(self, hold: Hold) -> None:
-        """End the checks that a step which is cancelled has left running. Raises Transient."""
+        """End the checks that run for a delivery of a step that nobody awaits. Raises Transient."""
         with self._database.autocommit() as connection:
             place = pass_brief(connection, hold.job)
         self._left.end(hold, place, self._secrecy.secrets_for(()).masker)
@@ -160,7 +160,7 @@ class Acceptor:
         shell = self._connections.shell(host, record, secrets.masker)
         with closing(shell):
             door = Door(shell, guard, withdrawn=hold.withdrawn.is_set, variables=secrets.variables)
-            require_allowed(door, brief.repository.checks, brief.repository.name)
+            require_allowed(door, brief.of_repository, brief.repository.name)
             for number, command in enumerate(checks.commands, 1):
                 door.permit(command, brief.key(number))  # its step has been allowed to run it
             results = tuple(
@@ -240,7 +240,8 @@ class _CheckLog:
     def begin(self, number: int, command: str) -> None:
         """A check begins."""
         draft = self._draft(number, command)
-        self._journal.begin_attempt(self._hold.job, mask_attempt(draft, self._masker))
+        masked = mask_attempt(draft, self._masker)
+        self._journal.begin_attempt(self._hold.job, masked, at_once=True)
 
     def end(self, number: int, result: CommandResult, outcome: Outcome, reason: str) -> str:
         """A check ended; returns the key of its attempt."""
