@@ -12,6 +12,9 @@
 #   work/line.N                                what one script works with
 #   work/patch.OID.N.PART                      a part of a patch that was sent here
 
+# A folder may be named `:(foo)`.
+export GIT_LITERAL_PATHSPECS=1
+
 open_line() { # make a folder to work in, and go there
   require_place
   [ -d "$place/work" ] || mkdir -p "$place/work" || failed no_place "$place"

@@ -115,7 +115,7 @@ merge_files() { # base: set merged; write it and the names of files that conflic
       3) m3=$mode o3=$oid ;;
       esac
     done <<END
-$(GIT_LITERAL_PATHSPECS=1 git ls-files -u -- "$1")
+$(git ls-files -u -- "$1")
 END
     blob() { [ -z "$1" ] || git cat-file blob "$1"; }
     merge() {

@@ -170,6 +170,19 @@ def test_a_conflict_names_its_files_and_keeps_them_with_markers(
     assert workspace.begun == found.tree
 
 
+def test_a_folder_may_look_like_magic(line: Line, ours: Objects, base: str) -> None:
+    """Its name means itself for git, where it is published, listed and merged."""
+    tree = ours.tree(HELLO | {b":(foo)/new": (FILE, b"1"), b":!*/new": (FILE, b"2")})
+    folders = (":(foo)", ":!*")
+    beside = {":(foo)/new", ":!*/new"}
+    assert set(line.entries(tree, folders)) == beside
+    line.publish(base, tree)
+    assert set(line.entries(tree, folders)) == beside
+    merged = line.merge(base, [delivery(1, base, tree)])
+    assert isinstance(merged, Merged)
+    assert set(line.entries(merged.tree, folders)) == beside
+
+
 def test_the_base_of_a_delivery_must_be_on_the_line(line: Line, ours: Objects, base: str) -> None:
     """Or what was never accepted would come with it."""
     other = ours.commit(files(code="never accepted\n"), base)
