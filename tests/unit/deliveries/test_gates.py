@@ -153,6 +153,7 @@ def test_a_stray_clone_is_refused() -> None:
         ({"up": LINK + "/srv"}, {"a": LINK + "up/data"}, ["a"]),
         ({"up": LINK + "/srv"}, {"a": "1"}, []),
         ({"b/c/d": "1", "a": LINK + "b/c/../../x"}, {"b/c": LINK + "../e", "e": LINK + "."}, ["a"]),
+        ({"b": LINK + "c/d", "a": LINK + "b/../../x"}, {"b": "1"}, ["a"]),
         ({}, {"a": LINK + "b", "b": LINK + "a"}, []),
         ({}, {"a": LINK + ".git/config"}, ["a"]),
         ({}, {"a": LINK + "x/../.GIT/hooks"}, ["a"]),
@@ -226,7 +227,8 @@ def test_what_stands_beside_a_new_path_is_listed_folder_by_folder() -> None:
     made = delivery({"a/x": "1", "d/e": "1"}, {"a/x": "2", "a/b/y": "1", "z": LINK + "a"})
     assert folders_to_list(made.changes) == ("", "a", "a/b")
     assert needs_links(made.changes)
-    assert not needs_links(delivery({"z": LINK + "a"}, {}).changes)
+    assert needs_links(delivery({"z": LINK + "a"}, {}).changes)
+    assert not needs_links(delivery({"z": "1"}, {"z": "2"}).changes)
 
 
 def test_a_folder_is_told_apart_as_a_name() -> None:

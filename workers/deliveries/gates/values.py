@@ -135,5 +135,8 @@ def folders_to_list(changes: Collection[FileChange]) -> tuple[str, ...]:
 
 
 def needs_links(changes: Collection[FileChange]) -> bool:
-    """Whether a link may come to lead out because of the changes."""
-    return any(change.new_mode == SYMLINK for change in changes)
+    """Whether a link may come to lead out because of the changes.
+
+    One of the base may, too, once another link on its way is gone.
+    """
+    return any(SYMLINK in {change.old_mode, change.new_mode} for change in changes)
