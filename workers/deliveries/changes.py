@@ -13,6 +13,15 @@ SYMLINK: Final = "120000"
 GITLINK: Final = "160000"
 
 
+def writable(text: str) -> str:
+    r"""A path or target with its surrogates, bytes that are not UTF-8, written as `\xff`."""
+    try:
+        found = text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:  # half of a pair, which no bytes of a path are read as
+        return text.encode(errors="backslashreplace").decode()
+    return found.decode(errors="backslashreplace")
+
+
 class Change(StrEnum):
     """What became of a path, as `git diff-tree --no-renames` says it."""
 
@@ -39,6 +48,11 @@ class FileChange:
     old_oid: str
     new_oid: str
     size: int = 0
+
+    @property
+    def name(self) -> str:
+        r"""The path as people, agents and JSON have it: bytes that are not UTF-8 as `\xff`."""
+        return writable(self.path)
 
     @property
     def has_old_blob(self) -> bool:

@@ -134,7 +134,7 @@ class Publisher:
                 "files": len(found.changes),
                 "added": found.added,
                 "deleted": found.deleted,
-                "paths": [each.path for each in found.changes],
+                "paths": [each.name for each in found.changes],
             },
             findings=tuple(to_json(each) for each in report.findings),
             trust=report.trust,
@@ -216,7 +216,7 @@ def _claim(work: Work, tree: str, found: Difference) -> Claim:
         work.session.issue,
         [each for each in order.earlier if each.pass_no == order.pass_no],
         tree=tree,
-        changed=tuple(each.path for each in found.changes),
+        changed=tuple(dict.fromkeys(each.name for each in found.changes)),
         title=order.step.title,
         checks=tuple(dict.fromkeys((*own, *work.repository.checks))),
     )

@@ -202,6 +202,19 @@ def test_a_name_that_was_there_before_may_change() -> None:
     assert examine(delivery({"a:b": "1"}, {"a:b": "2"})) == GateReport()
 
 
+@pytest.mark.parametrize("after", [{"caf\udce9": "2"}, {}])
+def test_a_name_of_the_base_that_is_not_utf8_can_be_delivered(after: Files) -> None:
+    made = delivery({"caf\udce9": "1"}, after)
+    assert examine(replace(made, claim=claim(r"caf\xe9"))) == GateReport()
+
+
+def test_whatever_the_name_is_a_finding_can_be_written() -> None:
+    made = delivery({}, {"a\udcff.lock": LINK + "/\udcfe"}, FORBIDDEN)
+    for each in examine(made).findings:
+        assert each.path.encode() == rb"a\xff.lock"
+        assert each.detail.encode()
+
+
 @pytest.mark.parametrize(
     ("base", "tree", "found"),
     [

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from shared.domain.findings import Effect, Finding
+from workers.deliveries.changes import writable
 from workers.deliveries.gates.checks import find_changed_checks
 from workers.deliveries.gates.links import find_links_out, find_submodules
 from workers.deliveries.gates.names import find_bad_names, find_same_names
@@ -57,6 +58,11 @@ def examine(given: GateInput) -> GateReport:
     found = dict.fromkeys(each for gate in _GATES for each in gate(given))
     shown = _shortened(found)
     return GateReport(tuple(sorted(shown, key=lambda each: _ORDER.index(each.effect))))
+
+
+def _written(finding: Finding) -> Finding:
+    """The finding in characters that every database and every terminal takes."""
+    return replace(finding, path=writable(finding.path), detail=writable(finding.detail))
 
 
 def _shortened(findings: Iterable[Finding]) -> Iterator[Finding]:

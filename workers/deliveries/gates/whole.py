@@ -13,7 +13,7 @@ def find_invalid_deliverables(given: GateInput) -> Iterator[Finding]:
     """Deliverables that are invalid, another issue's, or about other files (S2.40-S2.46)."""
     if given.claim is None or not given.changes:
         return
-    changed = [change.path for change in given.changes]
+    changed = [change.name for change in given.changes]
     try:
         validate_deliverables(
             given.claim.value, issue_id=given.claim.issue_id, changed_files=changed
