@@ -26,7 +26,7 @@ class GateRule(StrEnum):
     SECRET = "secret"  # text that has the form of a secret  # noqa: S105 - a rule
     KNOWN_SECRET = "known_secret"  # the value of a secret  # noqa: S105 - a rule
     FORBIDDEN = "forbidden"  # a path that its repository forbids to change
-    REVERTED = "reverted"  # a file that is what it was before, as a stale tree makes it
+    REVERTED = "reverted"  # a file that is what it was before, as a stale tree would make it
     STEERING = "steering"  # a file that steers agents, CI or git
     CHECKS = "checks"  # a file that decides what the checks do
     TEST_DELETED = "test_deleted"

@@ -8,10 +8,12 @@ from shared.deliveries.store import PatchStore
 from shared.domain.delivery import Rejection
 from shared.domain.errors import Rejected, Transient
 from shared.domain.finding_words import explain_refusal
+from shared.domain.findings import Finding, GateRule
 from shared.domain.next_step import NextStep
 from shared.domain.target import Repository
 from shared.secrets.masking import Masker
 from shared.store.deliveries import StoredDelivery
+from shared.wire import from_json
 from workers.deliveries.commits import commit_of
 from workers.deliveries.gates.examine import examine
 from workers.deliveries.gates.values import GateInput, GatePolicy
@@ -66,17 +68,24 @@ def merge_behind(
         files = ", ".join(merged.paths)
         reason = f"it conflicts with what was accepted before, in {files}"
         return Merge(onto, None, None, Rejection.CONFLICT, reason, merged.paths)
-    return _examined(line, merged, onto, size=own.size, repository=repository, masker=masker)
+    return _examined(line, merged, onto, own=own, repository=repository, masker=masker)
 
 
 def _examined(
-    line: Line, merged: Merged, onto: str, *, size: int, repository: Repository, masker: Masker
+    line: Line,
+    merged: Merged,
+    onto: str,
+    *,
+    own: StoredDelivery,
+    repository: Repository,
+    masker: Masker,
 ) -> Merge:
     given = GateInput(
         base=onto,
         tree=merged.tree,
         changes=merged.changes,
-        patch=size,
+        patch=own.size,
+        from_head=_was_allowed_to_revert(own),
         policy=GatePolicy.of(repository),
         masker=masker,
     )
@@ -89,6 +98,12 @@ def _examined(
         Rejection.GATE if refused else None,
         explain_refusal(refused),
     )
+
+
+def _was_allowed_to_revert(delivery: StoredDelivery) -> bool:
+    """Whether it was published although it brings old files back: a person has allowed it then."""
+    findings = (from_json(Finding, each) for each in delivery.findings)
+    return any(each.rule is GateRule.REVERTED for each in findings)
 
 
 def _require_applied(line: Line, delivery: StoredDelivery, store: PatchStore) -> None:

@@ -94,7 +94,7 @@ class Publisher:
         if not found.changes and not _by_agent(work.order):
             return None
         claim = _claim(work, snapshot.tree, found)
-        report = _examine(work, snapshot, found, claim, masker)
+        report = self._examine(work, snapshot, found, claim, masker)
         delivery = self._delivery(work, snapshot.tree, found, report, claim)
         if report.refusals:
             delivery = replace(
@@ -109,6 +109,28 @@ class Publisher:
             jobs.require_held(connection, work.job.claim, STAGE)
             deliveries.add(connection, delivery)
         return self._known(work.job)
+
+    def _examine(
+        self, work: Work, snapshot: Snapshot, found: Difference, claim: Claim, masker: Masker
+    ) -> GateReport:
+        base = work.bench.base
+        given = GateInput(
+            base=base,
+            tree=snapshot.tree,
+            changes=found.changes,
+            left_out=snapshot.left_out,
+            patch=len(found.patch),
+            claim=claim,
+            from_head=self._head(work) in {None, base},
+            policy=GatePolicy.of(work.repository),
+            masker=masker,
+        )
+        return examine(read_for_gates(work.line, given, base))
+
+    def _head(self, work: Work) -> str | None:
+        """The head that the session has now; None where it began, as every work in it did then."""
+        with self._database.autocommit() as connection:
+            return deliveries.head_of(connection, work.order.run_id).head
 
     def _delivery(
         self, work: Work, tree: str, found: Difference, report: GateReport, claim: Claim
@@ -177,23 +199,6 @@ def _published(delivery: Delivery, work: Work) -> Published:
         allowed=allowed,
         why=explain_person(for_person),
     )
-
-
-def _examine(
-    work: Work, snapshot: Snapshot, found: Difference, claim: Claim, masker: Masker
-) -> GateReport:
-    base = work.bench.base
-    given = GateInput(
-        base=base,
-        tree=snapshot.tree,
-        changes=found.changes,
-        left_out=snapshot.left_out,
-        patch=len(found.patch),
-        claim=claim,
-        policy=GatePolicy.of(work.repository),
-        masker=masker,
-    )
-    return examine(read_for_gates(work.line, given, base))
 
 
 def read_for_gates(line: Line, given: GateInput, head: str) -> GateInput:

@@ -360,6 +360,13 @@ def test_a_silent_revert_is_refused() -> None:
     assert (found.rule, found.effect, found.detail) == (GateRule.REVERTED, Effect.REFUSE, "c" * 40)
 
 
+def test_a_revert_where_nobody_worked_meanwhile_waits_for_a_person() -> None:
+    """No tree is stale then: the author meant it."""
+    made = delivery({"a.py": "new"}, {"a.py": "old"})
+    found = only(examine(replace(made, reverted=(("a.py", "c" * 40),), from_head=True)))
+    assert (found.rule, found.effect) == (GateRule.REVERTED, Effect.PERSON)
+
+
 def test_a_file_that_is_empty_again_says_nothing() -> None:
     emptied = replace(delivery({"a.py": "x = 1"}, {"a.py": ""}), reverted=(("a.py", "c" * 40),))
     assert examine(emptied) == GateReport()

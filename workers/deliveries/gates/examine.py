@@ -55,7 +55,7 @@ _ORDER: Final = (Effect.REFUSE, Effect.PERSON, Effect.REVIEW)
 
 def examine(given: GateInput) -> GateReport:
     """What the gates find in a delivery; pure, and the same for the same input."""
-    found = dict.fromkeys(each for gate in _GATES for each in gate(given))
+    found = dict.fromkeys(_written(each) for gate in _GATES for each in gate(given))
     shown = _shortened(found)
     return GateReport(tuple(sorted(shown, key=lambda each: _ORDER.index(each.effect))))
 

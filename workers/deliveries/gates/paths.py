@@ -45,12 +45,14 @@ def find_steering(given: GateInput) -> Iterator[Finding]:
 def find_reverted(given: GateInput) -> Iterator[Finding]:
     """Files that are what they were before, as a stale tree makes them.
 
-    An empty file is like any other empty one, and says nothing.
+    Where nobody worked meanwhile, no tree is stale: its author meant it, and a person decides. An
+    empty file is like any other empty one, and says nothing.
     """
+    effect = Effect.PERSON if given.from_head else Effect.REFUSE
     sizes = {change.path: change.size for change in given.changes}
     for path, commit in given.reverted:
         if sizes.get(path):
-            yield Finding(GateRule.REVERTED, Effect.REFUSE, path, commit)
+            yield Finding(GateRule.REVERTED, effect, path, commit)
 
 
 def matches(patterns: tuple[str, ...], path: str) -> bool:

@@ -59,7 +59,8 @@ class GateInput:
     does not hold of the workspace. `reverted` are paths whose new blob is an older one of the line,
     each with the commit that replaced it. `patch` is the size of the patch in bytes. `claim` is
     None for a merge: what an author says is about the delivery alone. `base_known` says that the
-    base is a commit of the session's line. `masker` knows the secrets of the installation.
+    base is a commit of the session's line, `from_head` that the delivery was made from the head
+    that its session had when it was published. `masker` knows the secrets of the installation.
     """
 
     base: str
@@ -73,6 +74,7 @@ class GateInput:
     patch: int = 0
     claim: Claim | None = None
     base_known: bool = True
+    from_head: bool = False
     policy: GatePolicy = field(default_factory=GatePolicy)
     masker: Masker | None = None
 
