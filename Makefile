@@ -70,6 +70,7 @@ bench: $(STAMP) services ## Measure it beside the bare tools it stands on
 	$(BIN)/python -m benchmarks.verdicts
 	$(BIN)/python -m benchmarks.gateway
 	$(BIN)/python -m benchmarks.deliveries
+	$(BIN)/python -m benchmarks.delivery_queue
 
 bench-peers: $(STAMP) services ## Measure it beside its peers and write RESULTS.md (PEERS="…", SHORT=1)
 	$(BIN)/python -m benchmarks.peers --write $(if $(PEERS),--peers $(PEERS)) $(if $(SHORT),--short)

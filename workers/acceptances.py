@@ -107,7 +107,7 @@ def acceptance_brief(connection: Connection, job: Job) -> AcceptanceBrief:
         raise Transient("the delivery is not on its way any more", stage="accept")
     wanted = (*acceptance.line.ahead, acceptance.published.delivery)
     stored = deliveries.by_digest(connection, wanted)
-    steps = planned.steps_of(connection, job.run_id)
+    steps = {each.step for each in stored.values()}
     return AcceptanceBrief(
         job=job,
         run_id=job.run_id,
@@ -116,5 +116,5 @@ def acceptance_brief(connection: Connection, job: Job) -> AcceptanceBrief:
         place=place,
         acceptance=acceptance,
         line=tuple(stored[each] for each in wanted),
-        titles={each.ordinal: each.title or each.key for each in steps},
+        titles=planned.titles_of(connection, job.run_id, steps),
     )

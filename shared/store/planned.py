@@ -1,6 +1,6 @@
 """The plan of a run: the steps of its task's plan, with all later changes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,10 @@ _ALL = text("""
     WHERE run_id = ANY(CAST(:run_ids AS bigint[]))
       AND (CAST(:step AS bigint) IS NULL OR step = :step)
     ORDER BY run_id, place
+""")
+_TITLES = text("""
+    SELECT step, coalesce(nullif(body ->> 'title', ''), body ->> 'key') AS title
+    FROM planned_steps WHERE run_id = :run_id AND step = ANY(CAST(:steps AS bigint[]))
 """)
 _ADDED = text("""
     SELECT runs.id, runs.target, planned_steps.body
@@ -43,6 +47,12 @@ def steps_of(connection: Connection, run_id: int) -> tuple[Step, ...]:
     return tuple(
         from_json(Step, body) for body in connection.execute(_STEPS, {"run_id": run_id}).scalars()
     )
+
+
+def titles_of(connection: Connection, run_id: int, steps: Collection[int]) -> dict[int, str]:
+    """The titles of these steps of a run, or their keys if they have none, by number."""
+    chosen = {"run_id": run_id, "steps": list(steps)}
+    return {row.step: row.title for row in connection.execute(_TITLES, chosen)}
 
 
 def steps_of_runs(

@@ -127,7 +127,7 @@ def undisturbed(sessions: Sessions, place: Path) -> str:
 def test_every_worker_that_publishes_dies_at_its_next_point(
     sessions: Sessions, counted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One row for each pass: the first one that was written counts."""
+    """S2.82, S2.83: one row for each pass, and the first one that was written counts."""
     workers = mortals(sessions, JobKind.EXECUTE, monkeypatch)
     sessions.submit(writing("one", "1"), writing("two", "2", ordinal=2))
     workers.carry_on()
@@ -138,7 +138,7 @@ def test_every_worker_that_publishes_dies_at_its_next_point(
 def test_every_worker_that_accepts_dies_at_its_next_point(
     sessions: Sessions, counted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second delivery is judged on the tree that it makes together with the first one."""
+    """S2.86: the second one is judged on the tree that it makes together with the first one."""
     workers = mortals(sessions, JobKind.ACCEPT, monkeypatch)
     sessions.submit(writing("one", "1"), writing("two", "2", ordinal=2))
     workers.carry_on()

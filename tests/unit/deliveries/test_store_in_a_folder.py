@@ -51,6 +51,7 @@ def test_what_was_put_can_be_had(store: PatchStore, root: Path) -> None:
 
 
 def test_putting_it_again_changes_nothing(store: PatchStore, root: Path) -> None:
+    """S2.83: what is stored is never written again."""
     first = store.put(BYTES)
     before = file_of(root).stat()
     assert store.put(BYTES) == first
