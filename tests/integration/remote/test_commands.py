@@ -301,6 +301,21 @@ def test_a_command_starts_in_the_workdir(
         assert result.stdout.decode().strip() == (expected if workdir == "~" else workdir)
 
 
+def test_a_folder_of_an_earlier_command_is_not_inherited(
+    host: Host, connections: HostConnections
+) -> None:
+    """A connection is shared by all folders of its host, and one of them may be gone by now."""
+    folder = Path(tempfile.mkdtemp(prefix="gone-"))
+    folder.chmod(0o755)
+    there = at_workdir(host, connections, str(folder))
+    assert there.run(Call("pwd", 20)).stdout.decode().strip() == str(folder)
+    folder.rmdir()
+
+    again = connections.shell(host).run(Call('pwd -P && [ "$(pwd)" = "$HOME" ] && echo home', 20))
+
+    assert again.stdout.endswith(b"home\n"), again.stderr
+
+
 @pytest.mark.parametrize("workdir", ["/nowhere/at/all", "/etc/passwd"])
 def test_a_workdir_that_is_none_is_the_operators_business(
     host: Host, connections: HostConnections, workdir: str

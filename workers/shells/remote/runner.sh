@@ -64,6 +64,7 @@ hello() {
   memory_root=/dev/shm/replan-$uid
   command -v setsid >/dev/null 2>&1 && has_setsid=s
   trap : HUP INT QUIT TERM ALRM USR1 USR2 PIPE
+  first_folder=$PWD
   say hello "$runner_pid" "$runner_start" "$boot" "$space" "$now"
 }
 
@@ -149,7 +150,7 @@ run_command() { # key not-after span flags label command variables . : run a com
     "$1" "$pair_number" "$((now + $3))" "$4" "$now" 2>/dev/null >&3 || { say full "$1"; return; }
   # In this order: a driver that takes over makes `stop` first, and then reads the log.
   [ ! -e "$open_stem.stop" ] || { note x "$1"; say over "$1"; exit 0; }
-  [ -z "$work_folder" ] || cd -- "$work_folder" 2>/dev/null ||
+  cd -- "${work_folder:-$first_folder}" 2>/dev/null || [ -z "$work_folder" ] ||
     { note x "$1"; say nodir "$1"; return; }
   case $4 in *q*)
     eval "$6" 2>/dev/null
