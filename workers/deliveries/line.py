@@ -146,21 +146,21 @@ class Line:
     def publish(self, base: str, tree: str, *, limit: int = LONGEST_PATCH) -> Difference:
         """What a tree changes on a commit, and its patch, which was seen to make it of that commit.
 
-        The same as `changes` and `patch` together, in one call.
+        The same as `changes` and `patch` together, in one call. A patch that is longer than the
+        limit is not brought: only its size is.
         """
         require_oids(base, tree)
         fields, (sizes, blobs, log, beside, whole) = self._scripts.files(
             ("publish_tree", base, tree),
             "publish",
-            {"ahead": min(_AHEAD, limit), "depth": DEPTH},
-            most=limit,
+            {"ahead": min(_AHEAD, limit), "depth": DEPTH, "most": limit},
         )
         found, patch = split_patch(self._scripts.require_whole(whole, value(fields, "oid")))
         changes = read_changes(found, sizes)
         self._remember(base, changes, blobs, log if value(fields, "looked") else None)
         self._beside[tree] = by_folder(read_names(beside))
         added, deleted = count_lines(patch)
-        return Difference(changes, added, deleted, patch)
+        return Difference(changes, added, deleted, patch, int(value(fields, "patch")))
 
     def reverted(
         self, head: str, changes: Sequence[FileChange], *, depth: int = DEPTH

@@ -55,8 +55,7 @@ def merge_behind(
     The merge is examined once more, with what the repository says now. Raises Rejected for a bundle
     that is not the delivery, Transient if those before it cannot be merged.
     """
-    for each in deliveries:
-        _require_applied(line, each, store)
+    sizes = [_applied(line, each, store) for each in deliveries]
     own = deliveries[-1]
     commits = [commit_of(each, titles[each.step]) for each in deliveries]
     merged = line.merge(head, commits, session=session)
@@ -68,31 +67,22 @@ def merge_behind(
         files = ", ".join(merged.paths)
         reason = f"it conflicts with what was accepted before, in {files}"
         return Merge(onto, None, None, Rejection.CONFLICT, reason, merged.paths)
-    return _examined(line, merged, onto, own=own, repository=repository, masker=masker)
-
-
-def _examined(
-    line: Line,
-    merged: Merged,
-    onto: str,
-    *,
-    own: StoredDelivery,
-    repository: Repository,
-    masker: Masker,
-) -> Merge:
     given = GateInput(
         base=onto,
         tree=merged.tree,
         changes=merged.changes,
-        patch=own.size,
+        patch=sizes[-1],
         from_head=_was_allowed_to_revert(own),
         policy=GatePolicy.of(repository),
         masker=masker,
     )
-    report = examine(read_for_gates(line, given, onto))
-    refused = report.refusals
+    return _examined(line, merged, given)
+
+
+def _examined(line: Line, merged: Merged, given: GateInput) -> Merge:
+    refused = examine(read_for_gates(line, given, given.base)).refusals
     return Merge(
-        onto,
+        given.base,
         merged.commit,
         merged.tree,
         Rejection.GATE if refused else None,
@@ -106,8 +96,8 @@ def _was_allowed_to_revert(delivery: StoredDelivery) -> bool:
     return any(each.rule is GateRule.REVERTED for each in findings)
 
 
-def _require_applied(line: Line, delivery: StoredDelivery, store: PatchStore) -> None:
-    """See that the host has exactly what the stored bundle says (S2.30)."""
+def _applied(line: Line, delivery: StoredDelivery, store: PatchStore) -> int:
+    """See that the host has exactly what the stored bundle says (S2.30); the size of its patch."""
     bundle = unpack(store.get(delivery.sha256))
     meta = bundle.meta
     if (meta.base_sha, meta.result_tree) != (delivery.base, delivery.tree):
@@ -117,3 +107,4 @@ def _require_applied(line: Line, delivery: StoredDelivery, store: PatchStore) ->
             next_step=NextStep.of("store verify", delivery.sha256),
         )
     line.apply(meta, bundle.patch)
+    return len(bundle.patch)

@@ -90,7 +90,8 @@ class Publisher:
 
     def _make(self, work: Work, masker: Masker) -> Delivery | None:
         snapshot = work.bench.snapshot("delivery", whole=True)
-        found = work.line.publish(work.bench.base, snapshot.tree)
+        limit = GatePolicy.of(work.repository).limits.patch
+        found = work.line.publish(work.bench.base, snapshot.tree, limit=limit)
         if not found.changes and not _by_agent(work.order):
             return None
         claim = _claim(work, snapshot.tree, found)
@@ -119,7 +120,7 @@ class Publisher:
             tree=snapshot.tree,
             changes=found.changes,
             left_out=snapshot.left_out,
-            patch=len(found.patch),
+            patch=found.size,
             claim=claim,
             from_head=self._head(work) in {None, base},
             policy=GatePolicy.of(work.repository),
@@ -148,7 +149,7 @@ class Publisher:
             issue_id=work.session.issue,
             sha256=hashlib.sha256(place.encode()).hexdigest(),
             uri="",
-            size=len(found.patch),
+            size=found.size,
             base=work.bench.base,
             tree=tree,
             deliverables=claim.value if isinstance(claim.value, dict) else {},

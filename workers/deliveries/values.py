@@ -26,13 +26,15 @@ class DeliveryCommit:
 class Difference:
     """What a tree changes, and the patch that makes it of its base.
 
-    `added` and `deleted` count lines, in files that are not binary.
+    `added` and `deleted` count lines, in files that are not binary. `size` is that of the patch in
+    bytes. Of one that is longer than was asked for, `patch` is empty, and no lines are counted.
     """
 
     changes: tuple[FileChange, ...]
     added: int
     deleted: int
     patch: bytes
+    size: int
 
 
 @dataclass(frozen=True, slots=True)

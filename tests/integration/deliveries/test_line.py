@@ -1,6 +1,6 @@
 """What the line of a session makes of deliveries: patches, commits, merges and conflicts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -103,6 +103,17 @@ def test_what_does_not_fit_into_one_answer_comes_in_parts(
     }
     with pytest.raises(Rejected, match="no more than 100 are allowed"):
         line.patch(base, tree, limit=100)
+
+
+def test_of_a_patch_that_is_too_long_only_the_size_is_told(
+    line: Line, ours: Objects, base: str
+) -> None:
+    """With what it changes, so that whoever made it is told."""
+    tree = ours.tree(HELLO | files(text="line\n" * 100))
+    whole = line.publish(base, tree)
+    size = len(whole.patch)
+    assert line.publish(base, tree, limit=size) == whole
+    assert line.publish(base, tree, limit=size - 1) == replace(whole, added=0, patch=b"")
 
 
 def test_a_delivery_on_the_head_is_the_next_commit(

@@ -31,6 +31,7 @@ from shared.store.database import Database
 from tests.integration.workspaces.sources import Source, run_git
 from tests.journeys.plans import plan, step
 from tests.services.outside import prove
+from workers.deliveries.gates.values import GateLimits, GatePolicy
 from workers.wiring import Worker, make_worker
 
 POLICY = Policy(deliver=True, auto_correction_enabled=False, max_transient_failures=0)
@@ -241,6 +242,22 @@ printf '{answer}\\n' $id"""
         ("refused", "gate", {**said, "issue_id": "L-000999"}),
         ("checkpointed", None, {**said, "issue_id": "L-001001"}),
     ]
+
+
+def test_a_patch_that_is_too_long_is_refused_and_told_to_its_author(
+    sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no failure of the machinery, which would wait for an operator for ever."""
+    policy = GatePolicy(limits=GateLimits(patch=300))
+    monkeypatch.setattr(GatePolicy, "of", lambda _: policy)
+    script = """seq 1000 > one
+if grep -q "its patch has" "$1"; then echo 1 > one; fi
+echo '{"status": "ok", "summary": "Done."}'"""
+    sessions.submit(by_agent(script, check="test -e one"))
+    sessions.carry_on()
+    assert sessions.phases() == ["done"], sessions.problems()
+    found = sessions.rows("SELECT status, rejection, size > 3000 FROM deliveries ORDER BY id")
+    assert found == [("refused", "gate", True), ("checkpointed", None, True)]
 
 
 @pytest.mark.parametrize(
