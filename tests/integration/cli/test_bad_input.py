@@ -3,10 +3,12 @@
 import os
 import re
 import socket
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from shared.store.database import Database
 from shared.store.migrate import known_versions
 from tests.integration.cli.calling import Cli
 
@@ -270,12 +272,16 @@ def test_a_database_of_another_version(cli: Cli, version: str | None) -> None:
 def test_a_database_without_tables(
     cli: Cli, empty_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """S2.79: they are made, and their version is shown, and stands in `schema_migrations`."""
     monkeypatch.setenv("REPLAN_DATABASE_URL", empty_database_url)
     assert cli.refused("task", "list")["next_step_cmd"] == "replan db migrate"
     assert cli.json("db", "status", code=1)["details"]["found"] is None
     migrated = cli.json("db", "migrate")["details"]
     assert migrated["found"] == migrated["needed"]
     assert cli.json("db", "status")["details"] == migrated
+    with closing(Database(empty_database_url)) as made, made.begin() as connection:
+        rows = connection.exec_driver_sql("SELECT * FROM ledger.schema_migrations").all()
+    assert migrated["found"] in str(rows)
     assert cli.json("task", "list")["details"]["tasks"] == []
     assert cli.json("db", "migrate")["details"] == migrated
 
