@@ -70,8 +70,12 @@ class AcceptanceBrief:
 
     @property
     def checks(self) -> tuple[str, ...]:
-        """What must be green on the merged tree: the repository's checks, and the step's own."""
-        own = (as_sent(subtask).check for subtask in self.place.subtasks)
+        """What must be green on the merged tree: the repository's checks, and the step's own.
+
+        An agent's subtask whose own check is only all of the repository's adds none.
+        """
+        joined = self.repository.check
+        own = (as_sent(each).check for each in self.place.subtasks if each.check != joined)
         return tuple(dict.fromkeys((*self.of_repository, *filter(None, own))))
 
     @property

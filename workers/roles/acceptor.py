@@ -36,11 +36,15 @@ STAGE = "accept"
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """What the checks of a tree say; `same_as` is the judgement in which it passed them before."""
+    """What the checks of a tree say; `same_as` is the judgement in which it passed them before.
+
+    `settle` tells the host that all of it is on record.
+    """
 
     results: tuple[CheckResult, ...] = ()
     same_as: int | None = None
     envelope: Mapping[str, Any] | None = None
+    settle: Callable[[], None] | None = None
 
     @property
     def red(self) -> CheckResult | None:
@@ -105,6 +109,8 @@ class Acceptor:
         self._left.end(hold, brief.place, secrets.masker, but=own)
         with closing(self._connections.shell(brief.place.host)) as shell:
             merge, checked = self._judge(hold, brief, shell, secrets)
+        if checked.settle is not None:
+            hold.afterwards.append(checked.settle)
         judgement = _judgement(merge, checked)
         self._keep(brief, merge, checked, judgement)
         return judgement
@@ -158,8 +164,8 @@ class Acceptor:
         place, token = brief.judgement, brief.place.token
         record = judgement_record(self._database, hold, place, token, brief.job.age)
         shell = self._connections.shell(host, record, secrets.masker)
-        with closing(shell):
-            door = Door(shell, guard, withdrawn=hold.withdrawn.is_set, variables=secrets.variables)
+        door = Door(shell, guard, withdrawn=hold.withdrawn.is_set, variables=secrets.variables)
+        try:
             require_allowed(door, brief.of_repository, brief.repository.name)
             for number, command in enumerate(checks.commands, 1):
                 door.permit(command, brief.key(number))  # its step has been allowed to run it
@@ -172,7 +178,11 @@ class Acceptor:
                     timeout=policy.subtask_timeout,
                 )
             )
-        found = _Checked(results)
+        finally:
+            shell.close()
+            if door.gave_secrets:
+                hold.afterwards.append(shell.erase)
+        found = _Checked(results, settle=shell.settle)
         if found.red is not None or merge.commit is None or merge.tree is None:
             return found
         tree = CheckedTree(

@@ -1,6 +1,7 @@
 """What goes wrong while deliveries are judged: refused with a reason, and nothing is lost."""
 
 import os
+import pwd
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -188,6 +189,23 @@ def test_a_check_gets_the_secret_that_it_names(
     judging.assert_accepted()
     rows = judging.sessions.rows("SELECT a::text, c::text FROM attempts a, check_runs c")
     assert "battery" not in str(rows)
+
+
+def test_the_host_keeps_no_output_of_a_check_that_got_a_secret(
+    judging: Judging, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Output is stored there as it comes; what it says is hidden only on the way to the record."""
+    monkeypatch.setenv("REPLAN_SECRET_TOKEN", "correct-horse-battery")
+    (job,) = judging.publish("echo ${secret:TOKEN} | grep horse")
+    judging.sessions.worker.lifecycle.carry_out(job)
+    assert judging.looks() == [("ok",), ("ok",)]
+    [(token,)] = judging.sessions.rows("SELECT token FROM runs")
+    home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    kept = list((home / ".replan/jobs").rglob(f"{token}*"))
+    assert kept
+    assert [
+        path for path in kept if b"horse" in path.read_bytes().replace(b"grep horse", b"")
+    ] == []
 
 
 def test_two_workers_that_accept_at_once_run_a_check_once(judging: Judging) -> None:
