@@ -309,6 +309,7 @@ def test_a_folder_of_an_earlier_command_is_not_inherited(
     folder.chmod(0o755)
     there = at_workdir(host, connections, str(folder))
     assert there.run(Call("pwd", 20)).stdout.decode().strip() == str(folder)
+    there.close()
     folder.rmdir()
 
     again = connections.shell(host).run(Call('pwd -P && [ "$(pwd)" = "$HOME" ] && echo home', 20))
