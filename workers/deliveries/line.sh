@@ -11,6 +11,7 @@
 #   ours.git/refs/replan/sessions/SESSION      the head of a session
 #   work/line.N                                what one script works with
 #   work/patch.OID.N.PART                      a part of a patch that was sent here
+#   work/given.OID                             what was given and has more than one page
 
 # A folder may be named `:(foo)`.
 export GIT_LITERAL_PATHSPECS=1
@@ -21,6 +22,9 @@ open_line() { # make a folder to work in, and go there
   identify
   for each in "$place"/work/line.*; do
     [ ! -e "$each" ] || is_built "$each" || remove "$each"
+  done
+  for each in "$place"/work/given.*; do
+    [ ! -e "$each" ] || find "$each" -prune -mmin +60 -exec rm -f {} +
   done
   make_folder line
   trap 'cd /; remove "$made"' EXIT
@@ -91,18 +95,28 @@ write_history() { # head oid...: the commits of the line that put an object in o
   git log --first-parent -m --raw -z --no-abbrev --no-renames --no-color --no-ext-diff \
     --format=%H "$@" --ignore-missing "$tip" "^$tip~$depth" -- >found || failed git log
 }
-give() { # file...: tell their sizes, and print as much of them all as there is room, from the offset
+give() { # file...: tell their sizes, and print them, or the first page of them for which there is room
   sizes=$(wc -c "$@") total=0
   while read -r size file; do
     [ "$file" = total ] || { tell size "$size"; total=$((total + size)); }
   done <<END
 $sizes
 END
+  [ "$total" -gt "$room" ] || { printf '\0' && cat "$@"; return; }
+  cat "$@" >whole && oid=$(git hash-object --no-filters whole) &&
+    ln -f whole "$place/work/given.$oid" || failed no_place "$made"
+  tell given "$oid"
   printf '\0'
-  case $offset in
-  0) cat "$@" ;;
-  *) cat "$@" | tail -c "+$((offset + 1))" ;;
-  esac | if [ $((total - offset)) -gt "$room" ]; then head -c "$room"; else cat; fi
+  head -c "$room" whole
+}
+page() { # oid offset: print another page of what was given, and forget it with the last one
+  require_place
+  whole=$place/work/given.$1
+  [ -f "$whole" ] || fail no_page "$1"
+  tell given "$1"
+  printf '\0'
+  tail -c "+$(($2 + 1))" "$whole" | head -c "$room"
+  [ $(($2 + room)) -lt "$(wc -c <"$whole")" ] || rm -f "$whole"
 }
 
 changes() { # base tree
@@ -137,7 +151,6 @@ publish_tree() { # base tree: give its changes and its patch, which makes that t
   give sizes contents found beside changes
 }
 require_made() { # base tree file: check that the patch makes the tree
-  [ "$offset" = 0 ] || return 0
   apply_patch "$1" "$3"
   [ "$applied" = "$2" ] || [ "$applied" = "$(git rev-parse "$2^{tree}")" ] ||
     fail other_tree "$applied"

@@ -2,13 +2,14 @@
 
 import re
 from base64 import b64encode
+from itertools import accumulate
 from typing import Final
 
 from shared.domain.errors import Rejected, Transient
 from shared.domain.next_step import NextStep
 from shared.domain.target import Repository
 from workers.agents.workspaces.refusals import failure, interrupted
-from workers.agents.workspaces.script import Fields, Variables, parse, script, values
+from workers.agents.workspaces.script import Fields, Variables, parse, script, value, values
 from workers.deliveries.line_words import blob_oid
 from workers.deliveries.refusals import refusal_of
 from workers.passes.ports import Cancelled
@@ -48,25 +49,33 @@ class LineScripts:
     ) -> tuple[Fields, tuple[bytes, ...]]:
         """What a script tells, and the files that it gives, in as many calls as it takes.
 
+        The host makes them once, and keeps them until the last page was brought.
         Raises Rejected if the last file has more than `most` bytes.
         """
-        body, total = b"", 1
-        sizes: list[int] = []
-        fields: Fields = ()
-        while len(body) < total:
-            paging: Variables = {"offset": len(body), "room": _ROOM, **(variables or {})}
-            head, _, part = self._result(call, paging, stage).partition(b"\0\0")
-            fields = parse(head + b"\0")
-            sizes = [int(size) for size in values(fields, "size")]
-            total = sum(sizes)
-            if most is not None and sizes[-1] > most:
-                raise self._too_long(sizes[-1], most, stage)
-            if len(part) != min(_ROOM, total - len(body)):
-                raise self._changed_on_its_way(part, stage)
-            body += part
-        ends = [sum(sizes[: number + 1]) for number in range(len(sizes))]
-        files = (body[end - size : end] for end, size in zip(ends, sizes, strict=True))
+        fields, page = self._page(call, variables or {}, stage)
+        sizes = [int(size) for size in values(fields, "size")]
+        if most is not None and sizes[-1] > most:
+            raise self._too_long(sizes[-1], most, stage)
+        total, oid = sum(sizes), value(fields, "given")
+        body = bytearray()
+        while True:
+            if len(page) != min(_ROOM, total - len(body)):
+                raise self._changed_on_its_way(page, stage)
+            body += page
+            if len(body) == total:
+                break
+            _, page = self._page(("page", oid, str(len(body))), {}, stage)
+        ends = accumulate(sizes)
+        files = (bytes(body[end - size : end]) for end, size in zip(ends, sizes, strict=True))
         return fields, tuple(files)
+
+    def _page(
+        self, call: tuple[str, ...], variables: Variables, stage: str
+    ) -> tuple[Fields, bytes]:
+        """What a script tells, and the page that it gives."""
+        printed = self._result(call, {"room": _ROOM, **variables}, stage)
+        head, _, page = printed.partition(b"\0\0")
+        return parse(head + b"\0"), page
 
     def send(self, oid: str, content: bytes) -> int:
         """Send the content of that id in parts; returns how many."""

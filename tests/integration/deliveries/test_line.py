@@ -78,15 +78,20 @@ def test_what_gates_ask_for_comes_along(
 
 
 class CountingShell(ScriptedShell):
-    """Another shell, and how often it was called."""
+    """Another shell, and what it was given."""
 
     def __init__(self, shell: Shell) -> None:
         super().__init__({})
-        self._shell, self.count = shell, 0
+        self._shell, self.texts = shell, list[str]()
+
+    @property
+    def count(self) -> int:
+        """How often it was called."""
+        return len(self.texts)
 
     def run(self, call: Call, **_: object) -> CommandResult:
         """As the other shell."""
-        self.count += 1
+        self.texts.append(call.command)
         return self._shell.run(call)
 
 
@@ -103,6 +108,23 @@ def test_what_does_not_fit_into_one_answer_comes_in_parts(
     }
     with pytest.raises(Rejected, match="no more than 100 are allowed"):
         line.patch(base, tree, limit=100)
+
+
+def test_a_host_makes_once_what_it_gives_in_pages(
+    repository: Repository, local_shell: Shell, place: Path, ours: Objects
+) -> None:
+    """However large it is, and nothing is left of it afterwards."""
+    content = bytes(range(256)) * 8_000
+    tree = ours.tree(HELLO | {b"large": (FILE, content), b"small": (FILE, b"1")})
+    oids = {
+        ours.name_of(f"{tree}:{name}"): part for name, part in (("large", content), ("small", b"1"))
+    }
+    shell = CountingShell(local_shell)
+    line = Line(shell, repository, root=str(place))
+    assert line.contents(oids, 10**7) == oids
+    called = [text.splitlines()[-1].split()[0] for text in shell.texts]
+    assert called == ["contents", "page", "page"]
+    assert list((place / "app/work").iterdir()) == []
 
 
 def test_of_a_patch_that_is_too_long_only_the_size_is_told(
