@@ -17,10 +17,15 @@ from shared.store import deliveries, planned
 from shared.store.deliveries import StoredDelivery
 from workers.store import PassBrief, pass_brief
 
-_KEY = re.compile(r"R(\d+)-(\d+)-r(\d+)-0-p(\d+)-c(\d+)\.\d+")
+_KEY = re.compile(r"R(\d+)-(\d+)-r(\d+)-0-p(\d+)-c(\d+)\.\d+(?:\.\d+)?")
 
 _TURN = 1_000_000
 """No step has so many passes: what its judgements leave on a host has numbers beyond them."""
+
+
+def judged_workspaces(token: str, step: int) -> str:
+    """How the names of the workspaces begin in which the deliveries of a step are judged."""
+    return f"{token}-{step}-judged-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +44,15 @@ class JudgementPlace:
         found = _KEY.fullmatch(key)
         return None if found is None else cls(*map(int, found.groups()))
 
-    def key(self, number: int) -> str:
-        """The identity of its check of that number; whoever drives it on computes the same."""
+    def key(self, number: int, round_no: int = 1) -> str:
+        """The identity of a check in a round; whoever drives it on computes the same."""
         of_pass = f"R{self.run_id}-{self.step}-r{self.revision}-0-p{self.pass_no}"
-        return f"{of_pass}-c{self.turn}.{number}"
+        first = f"{of_pass}-c{self.turn}.{number}"
+        return first if round_no == 1 else f"{first}.{round_no}"
+
+    def workspace(self, token: str) -> str:
+        """The name of the workspace with the tree that it judges."""
+        return f"{judged_workspaces(token, self.step)}{self.revision}-{self.pass_no}-{self.turn}"
 
     def record(self, token: str) -> str:
         """Its name on the host; each judgement has a record of its own."""
@@ -97,9 +107,9 @@ class AcceptanceBrief:
         job, turn = self.job, self.acceptance.turn
         return JudgementPlace(self.run_id, self.step, job.revision, job.pass_no, turn)
 
-    def key(self, number: int) -> str:
-        """The identity of a check of this judgement."""
-        return self.judgement.key(number)
+    def key(self, number: int, round_no: int = 1) -> str:
+        """The identity of a check of this judgement in a round."""
+        return self.judgement.key(number, round_no)
 
 
 def acceptance_brief(connection: Connection, job: Job) -> AcceptanceBrief:

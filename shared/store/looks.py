@@ -109,6 +109,12 @@ def attempts_at(connection: Connection, keys: Collection[str]) -> dict[str, Atte
     return {row.key: attempt_of(row) for row in connection.execute(query)} if keys else {}
 
 
+def numbers_at(connection: Connection, keys: Collection[str]) -> dict[str, int]:
+    """The numbers of the looks that are recorded under these keys, whether they have ended."""
+    query = select(AttemptRow.key, AttemptRow.number).where(AttemptRow.key.in_(keys))
+    return {row.key: row.number for row in connection.execute(query)}
+
+
 def running_at(connection: Connection, run_id: int, step: int) -> tuple[RunningLook, ...]:
     """The looks at that step of a run that have not ended, as far as anybody has written."""
     query = (

@@ -1,11 +1,11 @@
 """Checks of a tree: each as a command on the host that outlives its worker, and an attempt."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from shared.domain.attempt import CommandResult, EndedBy, Outcome
-from shared.domain.errors import Misconfigured, Transient
+from shared.domain.errors import Misconfigured, Rejected, Transient
 from shared.domain.next_step import NextStep
 from workers.passes.outcomes import describe_end, outcome_of
 from workers.shells.door import Door
@@ -20,16 +20,22 @@ _UNDECIDED = frozenset({Outcome.UNKNOWN, Outcome.CANCELLED})
 class CheckLog(Protocol):
     """Writes checks down as attempts."""
 
-    def begin(self, number: int, command: str) -> None:
-        """The check of that number, from 1, begins."""
+    def begin(self, key: str, command: str) -> None:
+        """A check begins."""
         ...
 
-    def end(self, number: int, result: CommandResult, outcome: Outcome, reason: str) -> str:
+    def end(self, key: str, result: CommandResult, outcome: Outcome, reason: str) -> str:
         """It ended; returns the key of its attempt."""
         ...
 
 
 STAGE = "accept"
+
+MOST_ROUNDS = 4
+"""So many rounds of checks at most, until one is not cut short; then a person decides."""
+
+CheckKey = Callable[[int, int], str]
+"""The identity of a check: its number, and that of the round, both from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,36 +78,64 @@ def run_checks(
     door: Door,
     commands: tuple[str, ...],
     *,
-    key: Callable[[int], str],
+    key: CheckKey,
     log: CheckLog,
     timeout: float,
-) -> Iterator[CheckResult]:
+    fresh: Callable[[], object],
+    is_over: Callable[[], bool],
+) -> tuple[CheckResult, ...]:
     """Run the checks in order; the first red one is the last.
 
-    Each runs effectively once under its key. Raises Transient when one was ended before it said
-    anything, and what the door raises.
+    All of them run in one round, which begins with the files that `fresh` makes; a check may
+    change them for those after it. Each runs effectively once under its key, so whoever drives a
+    round on makes nothing fresh. If a check is cut short (its host was restarted), a new round
+    begins. Raises Transient if that is so and nobody awaits what they say, Rejected after
+    `MOST_ROUNDS`, and what the door raises.
     """
-    for number, command in enumerate(commands, 1):
-        log.begin(number, command)
-        result = door.run(
-            Call(command, timeout, key=key(number), label=command.splitlines()[0][:100]),
-            on_output=lambda *_: None,
-            cancelled=lambda: False,
-        )
-        outcome, told = outcome_of(result, None)
-        attempt = log.end(number, result, outcome, told)
-        if outcome in _UNDECIDED or result.ended_by is EndedBy.CANCEL:
-            raise Transient(f"nobody knows what the check says: {told}", stage=STAGE)
-        yield CheckResult(
-            command,
-            result.ok,
-            describe_end(result),
-            attempt,
-            (result.ended_at - result.started_at).total_seconds(),
-            "" if result.ok else _tail(result),
-        )
-        if not result.ok:
-            return
+    told = ""
+    for round_no in range(1, MOST_ROUNDS + 1):
+        if commands and door.recall(key(1, round_no)) is None:
+            fresh()
+        results: list[CheckResult] = []
+        try:
+            for number, command in enumerate(commands, 1):
+                results.append(_run(door, command, key(number, round_no), log, timeout))
+                if not results[-1].ok:
+                    break
+        except _CutShortError as error:
+            told = str(error)
+            if is_over():
+                raise Transient(f"nobody knows what the check says: {told}", stage=STAGE) from error
+        else:
+            return tuple(results)
+    raise Rejected(
+        f"its checks were begun {MOST_ROUNDS} times, and cut short each time: {told}", stage=STAGE
+    )
+
+
+class _CutShortError(Exception):
+    """A check was ended before it said anything."""
+
+
+def _run(door: Door, command: str, key: str, log: CheckLog, timeout: float) -> CheckResult:
+    log.begin(key, command)
+    result = door.run(
+        Call(command, timeout, key=key, label=command.splitlines()[0][:100]),
+        on_output=lambda *_: None,
+        cancelled=lambda: False,
+    )
+    outcome, told = outcome_of(result, None)
+    attempt = log.end(key, result, outcome, told)
+    if outcome in _UNDECIDED or result.ended_by is EndedBy.CANCEL:
+        raise _CutShortError(f"`{command.splitlines()[0][:100]}`: {told}")
+    return CheckResult(
+        command,
+        result.ok,
+        describe_end(result),
+        attempt,
+        (result.ended_at - result.started_at).total_seconds(),
+        "" if result.ok else _tail(result),
+    )
 
 
 def _tail(result: CommandResult) -> str:

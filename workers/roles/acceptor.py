@@ -1,10 +1,11 @@
 """Accepting jobs: a delivery is merged with its line, examined, and checked on that tree."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import count, product, starmap
 from typing import Any
 
 from shared.deliveries.attestation import AttestationKeys, CheckedTree, Checks
@@ -20,7 +21,7 @@ from workers.acceptances import AcceptanceBrief, acceptance_brief
 from workers.agents.workspaces.workspaces import Workspaces
 from workers.deliveries.line import Line
 from workers.deliveries.merging import Merge, merge_behind
-from workers.deliveries.tree_checks import CheckResult, require_allowed, run_checks
+from workers.deliveries.tree_checks import MOST_ROUNDS, CheckResult, require_allowed, run_checks
 from workers.process.journal import Journal
 from workers.process.leases import Hold
 from workers.roles.executor import Guards
@@ -32,6 +33,8 @@ from workers.shells.ports import Connections, Shell
 from workers.store import pass_brief
 
 STAGE = "accept"
+
+_ROUNDS = range(1, MOST_ROUNDS + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,7 @@ class Acceptor:
             brief = acceptance_brief(connection, hold.job)
             known = deliveries.judgement_of(connection, brief.own.id, brief.acceptance.turn)
         judgement = known or self._judgement(hold, brief)
+        hold.afterwards.append(partial(self._drop, brief))
         return DeliveryJudged(
             brief.step,
             brief.job.revision,
@@ -105,14 +109,13 @@ class Acceptor:
 
     def _judgement(self, hold: Hold, brief: AcceptanceBrief) -> Judgement:
         secrets = self._secrecy.secrets_for(brief.checks)
-        own = [brief.key(number) for number in range(1, len(brief.checks) + 1)]
-        self._left.end(hold, brief.place, secrets.masker, but=own)
+        self._left.end(hold, brief.place, secrets.masker, but=_keys(brief))
         with closing(self._connections.shell(brief.place.host)) as shell:
             merge, checked = self._judge(hold, brief, shell, secrets)
-        if checked.settle is not None:
-            hold.afterwards.append(checked.settle)
         judgement = _judgement(merge, checked)
         self._keep(brief, merge, checked, judgement)
+        if checked.settle is not None:
+            hold.afterwards.append(checked.settle)
         return judgement
 
     def _judge(
@@ -143,20 +146,31 @@ class Acceptor:
         policy = brief.place.policy
         guard = self._guards(policy.forbidden_commands, brief.place.host.name)
         require_setup_allowed(repository, guard)
-        name = f"{token}-{brief.step}-{merge.commit[:16]}"
-        workspace = spaces.prepare(merge.commit, name)
-        hold.afterwards.append(partial(self._drop, brief, name))
-        return merge, self._check(hold, brief, merge, workspace.path, secrets)
+        workspace = spaces.prepare(merge.commit, brief.judgement.workspace(token))
+        fresh = partial(spaces.restore, workspace, merge.tree)
+        return merge, self._check(hold, brief, merge, workspace.path, fresh=fresh, secrets=secrets)
 
-    def _drop(self, brief: AcceptanceBrief, name: str) -> None:
+    def _drop(self, brief: AcceptanceBrief) -> None:
         """Remove the workspace of a judgement: its commit is kept."""
+        name = brief.judgement.workspace(brief.place.token)
         with closing(self._connections.shell(brief.place.host)) as shell:
             Workspaces(shell, brief.repository, root=self._agents.workspaces).drop(name)
 
     def _check(
-        self, hold: Hold, brief: AcceptanceBrief, merge: Merge, path: str, secrets: KnownSecrets
+        self,
+        hold: Hold,
+        brief: AcceptanceBrief,
+        merge: Merge,
+        path: str,
+        *,
+        fresh: Callable[[], object],
+        secrets: KnownSecrets,
     ) -> _Checked:
-        """Run the checks in a workspace that holds the merged tree, and sign what they say."""
+        """Run the checks in a workspace, and sign what they say.
+
+        `fresh` makes its files those of the merged tree. What is signed is that the checks were
+        green in a round that began with exactly this tree: one may change files for the next.
+        """
         started, checks = datetime.now(UTC), self._checks(brief)
         policy = brief.place.policy
         host = replace(brief.place.host, workdir=path)
@@ -167,16 +181,16 @@ class Acceptor:
         door = Door(shell, guard, withdrawn=hold.withdrawn.is_set, variables=secrets.variables)
         try:
             require_allowed(door, brief.of_repository, brief.repository.name)
-            for number, command in enumerate(checks.commands, 1):
-                door.permit(command, brief.key(number))  # its step has been allowed to run it
-            results = tuple(
-                run_checks(
-                    door,
-                    checks.commands,
-                    key=brief.key,
-                    log=self._log(hold, brief, merge, secrets.masker),
-                    timeout=policy.subtask_timeout,
-                )
+            for (number, command), round_no in product(enumerate(checks.commands, 1), _ROUNDS):
+                door.permit(command, brief.key(number, round_no))  # its step was allowed to run it
+            results = run_checks(
+                door,
+                checks.commands,
+                key=brief.key,
+                log=self._log(hold, brief, merge, secrets.masker),
+                timeout=policy.subtask_timeout,
+                fresh=fresh,
+                is_over=hold.is_over,
             )
         finally:
             shell.close()
@@ -199,11 +213,11 @@ class Acceptor:
         return replace(found, envelope=envelope)
 
     def _log(self, hold: Hold, brief: AcceptanceBrief, merge: Merge, masker: Masker) -> "_CheckLog":
-        keys = {brief.key(number) for number in range(1, len(brief.checks) + 1)}
         with self._database.begin() as connection:
-            used = looks.numbers_used(connection, brief.run_id, brief.step, keys)
+            numbers = looks.numbers_at(connection, _keys(brief))
+            used = looks.numbers_used(connection, brief.run_id, brief.step, ())
         note = f"a check of tree {(merge.tree or '')[:12]}"
-        return _CheckLog(self._journal, hold, brief, masker, used, note)
+        return _CheckLog(self._journal, hold, brief, masker, numbers, count(used + 1), note)
 
     def _checks(self, brief: AcceptanceBrief) -> Checks:
         repository = brief.repository
@@ -244,19 +258,20 @@ class _CheckLog:
     _hold: Hold
     _brief: AcceptanceBrief
     _masker: Masker
-    _used: int
+    _numbers: dict[str, int]
+    _free: Iterator[int]
     _note: str
 
-    def begin(self, number: int, command: str) -> None:
+    def begin(self, key: str, command: str) -> None:
         """A check begins."""
-        draft = self._draft(number, command)
+        draft = self._draft(key, command)
         masked = mask_attempt(draft, self._masker)
         self._journal.begin_attempt(self._hold.job, masked, at_once=True)
 
-    def end(self, number: int, result: CommandResult, outcome: Outcome, reason: str) -> str:
+    def end(self, key: str, result: CommandResult, outcome: Outcome, reason: str) -> str:
         """A check ended; returns the key of its attempt."""
         ended = replace(
-            self._draft(number, result.command),
+            self._draft(key, result.command),
             outcome=outcome,
             started_at=result.started_at,
             ended_at=result.ended_at,
@@ -266,23 +281,31 @@ class _CheckLog:
         self._journal.end_attempt(self._hold.job, mask_attempt(ended, self._masker))
         return ended.key
 
-    def _draft(self, number: int, command: str) -> Attempt:
+    def _draft(self, key: str, command: str) -> Attempt:
         now, job = datetime.now(UTC), self._hold.job
+        if key not in self._numbers:
+            self._numbers[key] = next(self._free)
         return Attempt(
-            key=self._brief.key(number),
+            key=key,
             run_id=self._brief.run_id,
             step=self._brief.step,
             revision=job.revision,
             subtask=0,
             pass_no=job.pass_no,
             try_no=0,
-            number=self._used + number,
+            number=self._numbers[key],
             command=command,
             outcome=Outcome.FAILED,
             started_at=now,
             ended_at=now,
             look=True,
         )
+
+
+def _keys(brief: AcceptanceBrief) -> tuple[str, ...]:
+    """The identities of its checks in all rounds."""
+    numbers = range(1, len(brief.checks) + 1)
+    return tuple(starmap(brief.key, product(numbers, _ROUNDS)))
 
 
 def _judgement(merge: Merge, checked: _Checked) -> Judgement:
