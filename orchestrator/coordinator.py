@@ -15,6 +15,7 @@ from orchestrator.core.decisions import (
     CloseInterventions,
     Decision,
     DisableHost,
+    EndCheckpoint,
     Enqueue,
     FillStep,
     FreeJob,
@@ -147,6 +148,7 @@ def _fact_for_runs(decision: Decision) -> RunFact | None:
             | SettleAttempt()
             | SettleClaims()
             | SettleDelivery()
+            | EndCheckpoint()
             | SetBudget()
             | CloseAttempt()
             | FreeJob()

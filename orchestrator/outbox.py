@@ -15,6 +15,7 @@ from orchestrator.core.decisions import (
     CloseInterventions,
     Decision,
     DisableHost,
+    EndCheckpoint,
     Enqueue,
     FillStep,
     FreeJob,
@@ -35,7 +36,17 @@ from orchestrator.rows import CLOSE_INTERVENTIONS, intervention_values, job_of
 from shared.domain.approval import SubtaskPlace
 from shared.domain.errors import Defect
 from shared.domain.records import SettledClaim
-from shared.store import approvals, attempts, budgets, claims, deliveries, hosts, jobs, looks
+from shared.store import (
+    approvals,
+    attempts,
+    budgets,
+    checkpoints,
+    claims,
+    deliveries,
+    hosts,
+    jobs,
+    looks,
+)
 from shared.store.recordset import as_rows
 from shared.store.storable_json import storable_json
 from shared.store.tables import InterventionRow
@@ -105,6 +116,8 @@ def _write(  # noqa: C901, PLR0912 - one case a decision
                 commit=decision.commit,
                 settled_by=decision.settled_by,
             )
+        case EndCheckpoint(number, reason):
+            checkpoints.end(connection, _of_run(run_id, decision), number, reason)
         case AddSteps(steps):
             added = {"run_id": _of_run(run_id, decision), "steps": as_rows(map(to_json, steps))}
             connection.execute(_ADD_STEPS, added)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from orchestrator.core.decisions import (
     CloseInterventions,
     Decision,
+    EndCheckpoint,
     Enqueue,
     FreeJob,
     InterventionKind,
@@ -57,9 +58,7 @@ def overtaken_checkpoint(state: RunState, fact: CheckpointFact) -> bool:
             covered = under_way and present.accepted == state.accepted
             return not has_unpublished(state) or present.wanted or covered
         case CheckpointFinished():
-            late = state.phase is RunPhase.CANCELLED
-            in_vain = late and fact.ending is not CheckpointEnding.COMPLETE
-            return not under_way or present.number != fact.number or in_vain
+            return not under_way or present.number != fact.number
         case JobFailed():
             other = present.number != fact.pass_no or present.postponed != fact.postponed
             return not under_way or other
@@ -100,6 +99,20 @@ def resume_checkpoint(state: RunState) -> Advance:
             return state, ()
 
 
+def cancel_checkpoint(state: RunState) -> Advance:
+    """End what waits for an operator; one under way comes to its end, and its end is heard.
+
+    It may have reached the remote, which only its worker can find out.
+    """
+    present = state.checkpoint
+    if present.phase is CheckpointPhase.UNDER_WAY:
+        return replace(state, checkpoint=replace(present, wanted=False)), ()
+    idle = replace(state, checkpoint=Checkpoint(present.number))
+    if present.phase is not CheckpointPhase.WAITING:
+        return idle, ()
+    return idle, (EndCheckpoint(present.number, "the session was cancelled"),)
+
+
 def drive_checkpoint(state: RunState) -> Advance:
     """Publish once it is wanted, or once nothing more goes on by itself."""
     present = state.checkpoint
@@ -126,6 +139,8 @@ def has_unpublished(state: RunState) -> bool:
 
 def _finish(state: RunState, fact: CheckpointFinished) -> Advance:
     if fact.ending is not CheckpointEnding.COMPLETE:
+        if state.phase is RunPhase.CANCELLED:
+            return replace(state, checkpoint=Checkpoint(fact.number)), ()
         return _wait(state, fact.reason, stage="checkpoint")
     head = fact.head if fact.accepted == state.accepted else state.head
     state = replace(state, head=head)
@@ -144,6 +159,9 @@ def _finish(state: RunState, fact: CheckpointFinished) -> Advance:
 
 def _put_off_or_wait(state: RunState, fact: JobFailed) -> Advance:
     present = state.checkpoint
+    if state.phase is RunPhase.CANCELLED:
+        ended = EndCheckpoint(present.number, f"the session was cancelled; {fact.reason}")
+        return replace(state, checkpoint=Checkpoint(present.number)), (ended,)
     if may_postpone(fact.family, present.postponed, state.policy):
         later = replace(present, postponed=present.postponed + 1)
         delay = put_off(state.policy, fact, later.postponed, state.id, 0)

@@ -76,7 +76,10 @@ class KeepLooks:
 
 @dataclass(frozen=True, slots=True)
 class CancelJobs:
-    """Withdraw the open jobs of a step, or of all steps; a worker that runs one stops."""
+    """Withdraw the open jobs of a step, or of all steps; a worker that runs one stops.
+
+    Clean-ups and checkpoints stay: what is under way on a remote comes to its end.
+    """
 
     step: int | None = None
 
@@ -136,6 +139,17 @@ class SettleDelivery:
     reason: str = ""
     commit: str | None = None
     settled_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndCheckpoint:
+    """Write down that the checkpoint of that number has ended and is not complete.
+
+    Nothing is written if its worker has ended it.
+    """
+
+    number: int
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +279,7 @@ Decision = (
     | OpenIntervention
     | CloseInterventions
     | SettleDelivery
+    | EndCheckpoint
     | SettleAttempt
     | SettleClaims
     | SetBudget

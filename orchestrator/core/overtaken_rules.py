@@ -50,7 +50,7 @@ def overtaken(  # noqa: C901 - one case a fact
     state: RunState, fact: f.RunFact
 ) -> bool:
     """Whether the fact is a duplicate, or belongs to an earlier pass or revision."""
-    heard = is_about_cleanup(fact) or isinstance(fact, f.CheckpointFinished)
+    heard = is_about_cleanup(fact) or is_about_checkpoint(fact)
     if state.phase is RunPhase.CANCELLED and not heard:
         return True
     match fact:

@@ -18,6 +18,7 @@ from orchestrator.core.answer_rules import (
 )
 from orchestrator.core.checkpoint_rules import (
     after_checkpoint,
+    cancel_checkpoint,
     is_about_checkpoint,
     resume_checkpoint,
 )
@@ -215,9 +216,8 @@ def _cancel(state: RunState) -> Advance:
         )
         for ordinal, step in state.steps.items()
     }
-    return follow_up(
-        state, replace(state, steps=steps), (CancelJobs(), CloseInterventions()), cancelled=True
-    )
+    after, ended = cancel_checkpoint(replace(state, steps=steps))
+    return follow_up(state, after, (CancelJobs(), CloseInterventions(), *ended), cancelled=True)
 
 
 def _resume(state: RunState) -> Advance:

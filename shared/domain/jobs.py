@@ -24,6 +24,10 @@ class JobKind(StrEnum):
     CHECKPOINT = "checkpoint"  # publish what was accepted, and verify it
 
 
+SPARED = frozenset({JobKind.CLEAN_UP, JobKind.CHECKPOINT})
+"""What a cancellation does not withdraw: it ends what was begun, on a host or on a remote."""
+
+
 class LossSign(StrEnum):
     """How it shows that a worker was lost with a job in hand."""
 

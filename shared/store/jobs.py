@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from shared.domain.errors import Transient
-from shared.domain.jobs import Claim, Job, JobKind
+from shared.domain.jobs import SPARED, Claim, Job, JobKind
 from shared.store.database import CANCELLED, DOORBELL, notify
 
 _HELD_CLAIM = "jobs.tokens[cardinality(jobs.tokens)]"
@@ -49,11 +49,13 @@ _ENQUEUE = text("""
         claims = 0, fence = jobs.fence + 1
 """)
 
+_SPARED = ", ".join(f"'{kind}'" for kind in sorted(SPARED))
+
 _CANCEL = text(f"""
     UPDATE jobs SET state = 'cancelled', ended_at = clock_timestamp()
     WHERE id IN (
         SELECT id FROM jobs
-        WHERE task_id = :task_id AND state = 'open' AND kind <> 'clean_up'
+        WHERE task_id = :task_id AND state = 'open' AND kind NOT IN ({_SPARED})
           AND (CAST(:run_id AS bigint) IS NULL OR run_id = :run_id)
           AND (CAST(:step AS bigint) IS NULL OR step = :step)
         ORDER BY id FOR NO KEY UPDATE
@@ -219,8 +221,8 @@ def cancel(
 ) -> None:
     """Cancel the open jobs of a task, run or step and tell the workers that hold them.
 
-    Clean-ups stay open: they end what was cancelled before. A worker that holds a cancelled job may
-    still record how its command ended, under its fence.
+    Those of the kinds `SPARED` stay open. A worker that holds a cancelled job may still record how
+    its command ended, under its fence.
     """
     chosen = {"task_id": task_id, "run_id": run_id, "step": step}
     for job_id, token in connection.execute(_CANCEL, chosen).all():

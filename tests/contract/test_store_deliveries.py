@@ -189,8 +189,9 @@ def test_a_checkpoint_is_asked_about_beside_the_steps(store: StoreUnderTest) -> 
     assert session.run.phase is RunPhase.WAITING
 
 
-def test_what_reached_the_remote_just_before_the_cancellation_is_recorded(
-    store: StoreUnderTest,
+@pytest.mark.parametrize("heard", [False, True], ids=["with it", "after it"])
+def test_what_reached_the_remote_of_a_cancelled_session_is_recorded(
+    store: StoreUnderTest, *, heard: bool
 ) -> None:
     session = Session(store)
     session.publishes(1)
@@ -199,6 +200,8 @@ def test_what_reached_the_remote_just_before_the_cancellation_is_recorded(
     done = session.checkpoint(CheckpointEnding.COMPLETE)
     job = session.held[JobKind.CHECKPOINT, None]
     store.send([(session.task, None, f.CancelRequested())])
+    if heard:
+        session.settle()
     assert store.finish(job, done)
     session.settle()
     assert session.run.phase is RunPhase.CANCELLED

@@ -14,6 +14,7 @@ from orchestrator.core.decisions import (
     CloseInterventions,
     Decision,
     DisableHost,
+    EndCheckpoint,
     Enqueue,
     FillStep,
     FreeJob,
@@ -36,7 +37,7 @@ from shared.domain.attempt import Answer, Attempt, Outcome
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
 from shared.domain.facts import CommandLeftRunning, Fact, TaskSubmitted
-from shared.domain.jobs import Job, JobKind
+from shared.domain.jobs import SPARED, Job, JobKind
 from shared.domain.plan import Plan
 from shared.domain.task import StepPhase
 from shared.store.inbox import Report
@@ -135,7 +136,7 @@ class MemoryStore:
             fits = slot.job.task_id == task_id
             fits &= run_id is None or slot.job.run_id == run_id
             fits &= step is None or slot.job.step == step
-            if fits and slot.state == "open" and slot.job.kind is not JobKind.CLEAN_UP:
+            if fits and slot.state == "open" and slot.job.kind not in SPARED:
                 slot.state = "cancelled"
 
     def cancel_attempt(self, key: str) -> None:
@@ -383,8 +384,8 @@ class MemoryUnit:
                     opened["open"] &= not fits or opened["step"] in sparing
             case AddSteps() | FillStep() | DisableHost() | Learn() | FreeJob() | SettleClaims():
                 pass  # this store keeps no plans, no hosts, no fixes and no presence
-            case KeepLooks() | SetBudget():
-                pass  # and no looks, and nothing of what agents may spend
+            case KeepLooks() | SetBudget() | EndCheckpoint():
+                pass  # and no looks, no checkpoints, and nothing of what agents may spend
             case SettleDelivery():
                 assert run_id is not None
                 settle_delivery(self._store.deliveries, run_id, decision)

@@ -14,6 +14,7 @@ from shared.domain.host import Host
 from shared.domain.jobs import Job
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.target import Repository
+from shared.domain.task import RunPhase
 from shared.store import hosts, jobs, targets
 from shared.wire import from_json, to_json
 from workers.deliveries.remote import STAGE
@@ -26,7 +27,7 @@ UNDER_WAY: Final = "under_way"
 _GIVEN_UP: Final = "another checkpoint followed before it was complete"
 
 _RUN = text("""
-    SELECT runs.task_id, runs.target, runs.token, runs.head, runs.accepted,
+    SELECT runs.task_id, runs.target, runs.token, runs.head, runs.accepted, runs.phase,
         (SELECT count(*) FROM runs others WHERE others.task_id = runs.task_id) AS runs_of_task
     FROM runs WHERE runs.id = :run_id
 """)
@@ -119,7 +120,8 @@ class BegunCheckpoint:
     """The row of a checkpoint, as its last driver left it.
 
     `head` is what it publishes, `accepted` how many deliveries that holds; both stay the same for
-    all its drivers. `ending` is None while it has not ended.
+    all its drivers. `ending` is None while it has not ended. `cancelled` says that the session was
+    cancelled before this driver began.
     """
 
     id: int
@@ -131,6 +133,7 @@ class BegunCheckpoint:
     head_remote: str | None
     report: CheckpointReport
     synced: tuple[SyncedWorktree, ...] = ()
+    cancelled: bool = False
 
 
 def session_of(connection: Connection, job: Job) -> Session:
@@ -185,6 +188,7 @@ def begin(
         head_remote=row.head_remote,
         report=from_json(CheckpointReport, row.report),
         synced=tuple(from_json(SyncedWorktree, each) for each in row.synced),
+        cancelled=run.phase == RunPhase.CANCELLED,
     )
 
 

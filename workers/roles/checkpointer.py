@@ -68,6 +68,9 @@ class Checkpointer:
     def perform(self, hold: Hold) -> Fact:
         """Carry out one checkpoint.
 
+        One of a cancelled session is carried to its end if it had begun to publish; otherwise
+        nothing is published.
+
         Raises Unavailable while the remote or the forge is away, Transient if the job is not ours
         any more or what is on the remote changes meanwhile, and Misconfigured for a host or a forge
         that cannot be used as it is.
@@ -125,6 +128,10 @@ class _Drive:
         )
 
     def _carry_out(self) -> None:
+        if self._row.cancelled and self._row.stage is CheckpointStage.INTEGRATE:
+            told = f"{self._session.ref} was cancelled before anything was published"
+            self._end(CheckpointEnding.REFUSED, told)
+            return
         tree = self._integrate()
         publication = self._publish()
         if publication.head is None:

@@ -36,6 +36,7 @@ def rare_stories() -> Iterator[World]:
     yield from _replaced()
     for kind in (step, bare):
         yield _world((careless, kind(2, depends_on=(1,))), *_rejected_in_the_end(), policy=SESSION)
+    yield _world((step(1),), *_cancelled_while_it_publishes(), policy=SESSION)
 
 
 def _replaced() -> Iterator[World]:
@@ -63,8 +64,21 @@ def _world(steps: tuple[Step, ...], *facts: f.RunFact, policy: Policy = POLICY) 
     for fact in (f.RunStarted(policy, plan(*steps)), *facts):
         if isinstance(fact, f.PassFinished) and fact.published is not None:
             world.ledger.publish(1, fact.step, fact.pass_no)
+        if isinstance(fact, f.JobFailed):
+            world.jobs.pop((1, fact.step, fact.kind), None)
         world.fold(1, fact)
     return world
+
+
+def _cancelled_while_it_publishes() -> tuple[f.RunFact, ...]:
+    """And its checkpoint fails after that."""
+    name = bundle(1, 1, 1)
+    return (
+        f.PassFinished(1, 0, 1, Ending.DONE, 0, published=Published(name)),
+        f.DeliveryJudged(1, 0, 1, name, 1, judged(Line(), name)),
+        f.CancelRequested(),
+        f.JobFailed(JobKind.CHECKPOINT, None, 0, 1, "transient", "publish", "no route"),
+    )
 
 
 def _rejected_in_the_end() -> tuple[f.RunFact, ...]:

@@ -1,10 +1,13 @@
 """When a session publishes what it has accepted, and how it ends."""
 
+from dataclasses import replace
+
 import pytest
 
 from orchestrator.core.decisions import (
     CloseInterventions,
     Decision,
+    EndCheckpoint,
     Enqueue,
     InterventionKind,
     OpenIntervention,
@@ -13,7 +16,7 @@ from orchestrator.core.decisions import (
 from shared.domain import facts as f
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
-from shared.domain.delivery import CheckpointEnding, CheckpointPhase, DeliveryStatus
+from shared.domain.delivery import Checkpoint, CheckpointEnding, CheckpointPhase, DeliveryStatus
 from shared.domain.jobs import JobKind, LossSign
 from shared.domain.task import RunPhase, StepPhase
 from tests.unit.core.deliveries import Session, refused_by_the_remote, session
@@ -149,9 +152,8 @@ def test_what_reached_the_remote_before_it_was_cancelled_is_said_to_be_there() -
     run = session(step(1), step(2))
     run.is_accepted(1)
     run.tell(BEGUN)
-    told, refused = run.checkpoint(), run.checkpoint(CheckpointEnding.REFUSED)
+    told = run.checkpoint()
     run.tell(f.CancelRequested())
-    assert run.tell(refused) == ()
     decided = run.tell(told)
     assert [d for d in decided if isinstance(d, SettleDelivery)] == [
         SettleDelivery(1, DeliveryStatus.CHECKPOINTED)
@@ -159,6 +161,48 @@ def test_what_reached_the_remote_before_it_was_cancelled_is_said_to_be_there() -
     assert run.phases() == ["cancelled", "cancelled"]
     assert run.state.phase is RunPhase.CANCELLED
     assert run.tell(told) == ()
+
+
+@pytest.mark.parametrize("ending", [CheckpointEnding.REFUSED, CheckpointEnding.DIVERGED])
+def test_a_checkpoint_that_does_not_complete_after_a_cancellation_is_over(
+    ending: CheckpointEnding,
+) -> None:
+    """Nobody is asked about it; its worker has ended its row."""
+    run = session()
+    run.is_accepted()
+    told = run.checkpoint(ending)
+    run.tell(f.CancelRequested())
+    assert run.tell(told) == ()
+    assert run.state.checkpoint == Checkpoint(1)
+    assert run.state.phase is RunPhase.CANCELLED
+
+
+@pytest.mark.parametrize("family", ["transient", "unavailable", "rejected", "defect"])
+def test_a_checkpoint_that_fails_after_a_cancellation_is_not_tried_again(family: str) -> None:
+    run = session()
+    run.is_accepted()
+    failed = replace(failure(run), family=family)
+    run.tell(f.CancelRequested())
+    assert run.tell(failed) == (EndCheckpoint(1, "the session was cancelled; no route"),)
+    assert run.state.checkpoint == Checkpoint(1)
+    assert run.tell(failed) == ()
+
+
+def test_a_checkpoint_that_was_put_off_before_a_cancellation_is_still_heard() -> None:
+    run = session()
+    run.is_accepted()
+    run.tell(failure(run))
+    run.tell(f.CancelRequested())
+    assert SettleDelivery(1, DeliveryStatus.CHECKPOINTED) in run.checkpoint_ends()
+
+
+def test_a_checkpoint_that_waits_for_an_operator_ends_with_a_cancellation() -> None:
+    run = session(max_transient_failures=0)
+    run.is_accepted()
+    run.tell(failure(run))
+    assert EndCheckpoint(1, "the session was cancelled") in run.tell(f.CancelRequested())
+    assert run.state.checkpoint == Checkpoint(1)
+    assert run.tell(f.ResumeRequested()) == ()
 
 
 # --- sessions that are held open, and paused ones -------------------------------------------------

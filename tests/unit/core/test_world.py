@@ -87,6 +87,7 @@ def _travelled() -> tuple[set[Transition], set[Transition], set[type], set[str]]
     ends: set[str] = set()
     for world in rare_stories():
         steps |= world.step_transitions
+        decided |= world.decided
     for seed in (*FIRST, *range(WALKS)):
         rng = Random(seed)  # noqa: S311 - the same walks every time
         world = _walk(

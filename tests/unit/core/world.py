@@ -17,7 +17,7 @@ from shared.domain import facts as f
 from shared.domain.budget import Ending
 from shared.domain.config import ASK, PLAN
 from shared.domain.delivery import Published
-from shared.domain.jobs import JobKind
+from shared.domain.jobs import SPARED, JobKind
 from shared.domain.plan import Plan, open_questions
 from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, StepPhase, TaskPhase
 from tests.unit.core.given import replay, replay_task
@@ -244,7 +244,7 @@ class World:
             case d.FillStep(step):
                 assert run is not None
                 assert not self.runs[run].steps[step].bare
-            case d.Grant() | d.AddSteps() | d.Learn():
+            case d.Grant() | d.AddSteps() | d.Learn() | d.EndCheckpoint():
                 self._check_written(run, decision)
             case d.DisableHost(host):
                 self.disabled.add(host)
@@ -264,7 +264,13 @@ class World:
         empty = self.task.plan == Plan(())
         assert approved or empty, "a plan began that nobody approved"
 
-    def _check_written(self, run: int | None, decision: d.Grant | d.AddSteps | d.Learn) -> None:
+    def _check_written(
+        self, run: int | None, decision: d.Grant | d.AddSteps | d.Learn | d.EndCheckpoint
+    ) -> None:
+        if isinstance(decision, d.EndCheckpoint):
+            job = run, None, JobKind.CHECKPOINT
+            assert job not in self.jobs, "a checkpoint was ended under its worker"
+            return
         if isinstance(decision, d.Grant):
             assert decision.approvals
             return
@@ -296,7 +302,7 @@ class World:
         for key, job in list(self.jobs.items()):
             if run not in {None, job.run} or step not in {None, job.step}:
                 continue
-            if job.kind is JobKind.CLEAN_UP:
+            if job.kind in SPARED:
                 continue
             del self.jobs[key]
             if self.echoing and job.kind is JobKind.EXECUTE and job.started:

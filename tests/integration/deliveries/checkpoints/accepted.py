@@ -203,6 +203,11 @@ class Accepted:
     def close(self) -> None:
         """Nothing to give back."""
 
+    def cancel(self) -> None:
+        """Cancel the session."""
+        with self.database.begin() as connection:
+            connection.execute(text("UPDATE runs SET phase = 'cancelled'"))
+
     def distrust(self) -> None:
         """From now on, nobody has signed anything."""
 

@@ -12,6 +12,7 @@ from shared.domain.checkpoint import CheckpointReport
 from shared.domain.delivery import CheckpointEnding
 from shared.domain.errors import Misconfigured, Transient, Unavailable
 from shared.domain.target import ForgeKind
+from shared.store import checkpoints
 from shared.wire import from_json
 from tests.fakes.forge import PROJECT, TOKEN, ScriptedForge
 from tests.integration.deliveries.checkpoints.accepted import Accepted
@@ -251,6 +252,36 @@ def test_one_that_waited_for_the_operator_ends_with_the_next(accepted: Accepted)
     assert (accepted.row().status, accepted.row().head_remote) == ("refused", accepted.head)
     assert "another checkpoint" in accepted.row().report["reason"]
     assert accepted.row(2).status == "complete"
+
+
+def test_one_of_a_cancelled_session_publishes_only_what_it_had_begun_to(
+    accepted: Accepted,
+) -> None:
+    accepted.hook("pre-receive", "kill -9 $PPID")
+    with pytest.raises(Unavailable):
+        accepted.checkpoint()
+    (accepted.remote / "hooks/pre-receive").unlink()
+    accepted.cancel()
+    assert accepted.checkpoint().ending is CheckpointEnding.COMPLETE
+
+    accepted.accept(code="print(2)\n")
+    fact = accepted.checkpoint(2)
+    assert (fact.ending, "was cancelled" in fact.reason) == (CheckpointEnding.REFUSED, True)
+    assert accepted.published() == accepted.row(1).head_local
+    assert accepted.row(2).finished_at is not None
+
+
+def test_one_that_fails_in_a_cancelled_session_ends_with_that(accepted: Accepted) -> None:
+    accepted.hook("pre-receive", "kill -9 $PPID")
+    with pytest.raises(Unavailable):
+        accepted.checkpoint()
+    for reason in ("it was cancelled", "it has ended before"):
+        with accepted.database.begin() as connection:
+            checkpoints.end(connection, accepted.run, 1, reason)
+    row = accepted.row()
+    assert (row.status, row.report["reason"]) == ("refused", "it was cancelled")
+    assert row.finished_at is not None
+    assert row.report["found"], "what it had found stays"
 
 
 def test_secrets_in_what_a_remote_says_are_hidden(accepted: Accepted) -> None:
