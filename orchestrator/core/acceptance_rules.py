@@ -33,6 +33,7 @@ from shared.domain.delivery_facts import (
     DeliveryRejected,
     DeliveryReviewed,
 )
+from shared.domain.facts import JobFailed
 from shared.domain.jobs import JobKind
 from shared.domain.task import StepPhase
 
@@ -95,6 +96,17 @@ def after_delivery(step: StepState, policy: Policy, fact: DeliveryFact) -> StepA
             return back, (CloseInterventions(step.ordinal), *decisions)
 
 
+def after_failed_review(step: StepState, fact: JobFailed) -> StepAdvance:
+    """Have a person accept or reject what no reviewer has given an answer about that can be used.
+
+    Who was asked is not asked again: that would cost the same, and bring no more.
+    """
+    acceptance = _acceptance_of(step)
+    why = acceptance.published.why if acceptance.published.allowed else ""
+    reason = "; ".join(filter(None, (fact.reason, why)))
+    return _show_person(replace(step, postponed=0), reason, fact.stage)
+
+
 def after_refusal(step: StepState, policy: Policy) -> StepAdvance:
     """Follow the end of a pass of which the gates let nothing be published."""
     return _back_to_author(step, policy)
@@ -131,16 +143,19 @@ def _show_on(step: StepState) -> StepAdvance:
         return replace(step, acceptance=shown), ()
     if acceptance.published.allowed:
         reason = acceptance.published.why or "a person is to accept what is changed here"
-        waiting = replace(
-            step,
-            phase=StepPhase.WAITING,
-            waits_for=WaitsFor.ACCEPTANCE,
-            acceptance=replace(acceptance, stage=Stage.ALLOWING),
-            reason=reason,
-        )
-        opened = OpenIntervention(InterventionKind.DELIVERY, step.ordinal, reason, "accept")
-        return waiting, (opened,)
+        return _show_person(step, reason, "accept")
     return replace(step, acceptance=replace(acceptance, stage=Stage.QUEUED)), ()
+
+
+def _show_person(step: StepState, reason: str, stage: str) -> StepAdvance:
+    waiting = replace(
+        step,
+        phase=StepPhase.WAITING,
+        waits_for=WaitsFor.ACCEPTANCE,
+        acceptance=replace(_acceptance_of(step), stage=Stage.ALLOWING),
+        reason=reason,
+    )
+    return waiting, (OpenIntervention(InterventionKind.DELIVERY, step.ordinal, reason, stage),)
 
 
 def _reject(

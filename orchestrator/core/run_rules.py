@@ -5,6 +5,7 @@ from typing import assert_never
 
 from orchestrator.core.acceptance_rules import (
     after_delivery,
+    after_failed_review,
     after_publishing,
     after_refusal,
 )
@@ -59,6 +60,7 @@ from orchestrator.core.step_rules import (
 from shared.domain import facts as f
 from shared.domain.budget import Ending
 from shared.domain.config import with_limits
+from shared.domain.errors import Rejected
 from shared.domain.jobs import JobKind
 from shared.domain.look import NOT_LOOKED
 from shared.domain.plan import OnFailure
@@ -160,6 +162,8 @@ def _apply_to_step(  # noqa: C901, PLR0912 - one case a fact
             return after_cleanup(step)
         case f.JobFailed(kind=JobKind.CLEAN_UP):
             return after_failed_cleanup(step, fact)
+        case f.JobFailed(kind=JobKind.REVIEW, family=Rejected.family):
+            return after_failed_review(step, fact)
         case f.JobFailed():
             resting = StepPhase.READY if fact.kind is JobKind.EXECUTE else step.phase
             return put_off_or_wait(step, state.policy, fact, resting, seed=state.id)

@@ -110,6 +110,10 @@ def test_an_answer_that_is_none_is_asked_for_again_and_then_a_person_decides(
     assert (step, "nobody could review it" in str(reason)) == (1, True)
     assert sessions.rows("SELECT count(*) FROM reviews") == [(0,)]
     assert sessions.rows("SELECT status FROM deliveries") == [("published",)]
+    sessions.answer(accepted=True)
+    sessions.carry_on()
+    assert sessions.phases() == ["done"], sessions.problems()
+    assert len(program.asked("review")) == 2
 
 
 def test_one_bad_answer_costs_nothing_but_another_review(

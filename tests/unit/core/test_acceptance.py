@@ -7,7 +7,14 @@ import dataclasses
 
 import pytest
 
-from orchestrator.core.decisions import Decision, Enqueue, Learn, SettleDelivery
+from orchestrator.core.decisions import (
+    Decision,
+    Enqueue,
+    InterventionKind,
+    Learn,
+    OpenIntervention,
+    SettleDelivery,
+)
 from orchestrator.core.state import WaitsFor
 from shared.domain import facts as f
 from shared.domain.budget import Ending
@@ -97,6 +104,42 @@ def test_what_others_have_seen_is_accepted_as_it_was_judged_for_them() -> None:
     assert run.step().waits_for is WaitsFor.ACCEPTANCE
     assert asked(run.is_allowed()) == [(JobKind.CHECKPOINT, None)]
     assert run.phase() is StepPhase.ACCEPTED
+
+
+@pytest.mark.parametrize("allowed", [False, True], ids=["by trust", "for the hooks, too"])
+def test_what_no_reviewer_can_judge_a_person_accepts_or_rejects(*, allowed: bool) -> None:
+    """Nobody pays the same reviewers again, neither with their word nor with a resumption."""
+    run = unreviewed(allowed=allowed)
+    assert run.step().waits_for is WaitsFor.ACCEPTANCE
+    assert run.step().reason.startswith("no usable answer")
+    assert ("the hooks" in run.step().reason) is allowed
+    assert run.acceptance().stage is Stage.ALLOWING
+    assert run.tell(f.ResumeRequested()) == ()
+    assert asked(run.is_allowed()) == [(JobKind.CHECKPOINT, None)]
+    run = unreviewed(allowed=allowed)
+    assert settled(run.is_rejected()) == [(1, DeliveryStatus.REJECTED)]
+    assert run.phase() is StepPhase.READY
+
+
+def test_what_keeps_reviewers_from_their_work_is_put_right_and_they_are_asked_again() -> None:
+    run = session()
+    run.publishes(reviewed=True)
+    run.is_judged()
+    run.job_fails(JobKind.REVIEW, "misconfigured")
+    assert run.step().waits_for is WaitsFor.DECISION
+    assert asked(run.tell(f.ResumeRequested())) == [(JobKind.REVIEW, 1)]
+
+
+def unreviewed(*, allowed: bool) -> Session:
+    """A session in which no reviewer has given an answer that can be used."""
+    run = session()
+    run.publishes(reviewed=True, allowed=allowed, why="it changes the hooks")
+    run.is_judged()
+    failed = run.job_failure(JobKind.REVIEW, "rejected")
+    decided = run.tell(dataclasses.replace(failed, reason="no usable answer"))
+    (opened,) = (each for each in decided if isinstance(each, OpenIntervention))
+    assert opened.kind is InterventionKind.DELIVERY
+    return run
 
 
 def test_what_was_judged_for_a_reviewer_does_not_count_behind_others() -> None:
