@@ -37,8 +37,8 @@ class FileChange:
 
     `path` is as git has it, from the root of the tree; bytes that are not UTF-8 are surrogates, as
     `os.fsdecode` reads them. Modes are six octal digits, `NO_MODE` on the side where the path does
-    not exist; the object id of that side is empty. `size` is that of the new blob, in bytes: 0
-    where there is none.
+    not exist; the object id of that side is empty. `size` and `old_size` are those of the new and
+    of the old blob, in bytes: 0 where there is none.
     """
 
     path: str
@@ -48,6 +48,7 @@ class FileChange:
     old_oid: str
     new_oid: str
     size: int = 0
+    old_size: int = 0
 
     @property
     def name(self) -> str:

@@ -33,6 +33,7 @@ from workers.deliveries.gates.values import (
     needs_links,
     oids_to_read,
 )
+from workers.deliveries.gates.whole import is_oversized
 from workers.deliveries.line import Line
 from workers.deliveries.values import Difference
 from workers.passes.ports import PassOrder, PassResult
@@ -203,7 +204,12 @@ def _published(delivery: Delivery, work: Work) -> Published:
 
 
 def read_for_gates(line: Line, given: GateInput, head: str) -> GateInput:
-    """What the gates need besides the differences: contents, names and history of the line."""
+    """What the gates need besides the differences: contents, names and history of the line.
+
+    Of a delivery that is oversized, nothing is read.
+    """
+    if is_oversized(given):
+        return given
     limits, changes = given.policy.limits, given.changes
     return replace(
         given,

@@ -31,6 +31,7 @@ def _change(line: bytes, sizes: Mapping[bytes, int]) -> FileChange:
         "" if old_mode.decode() == NO_MODE else old_oid.decode(),
         "" if new_mode.decode() == NO_MODE else new_oid.decode(),
         sizes.get(new_oid, 0),
+        sizes.get(old_oid, 0),
     )
 
 

@@ -41,11 +41,11 @@ def test_a_tree_is_published_with_what_it_changes(line: Line, ours: Objects, bas
     found = line.publish(base, tree)
     oids = {name: ours.name_of(name) for name in (f"{base}:code", f"{base}:readme")}
     assert found.changes == (
-        FileChange("code", Change.DELETED, FILE, NO_MODE, oids[f"{base}:code"], ""),
+        FileChange("code", Change.DELETED, FILE, NO_MODE, oids[f"{base}:code"], "", 0, 9),
         FileChange("new", Change.ADDED, NO_MODE, FILE, "", ours.name_of(f"{tree}:new"), 2),
         FileChange(
             *("readme", Change.MODIFIED, FILE, FILE),
-            *(oids[f"{base}:readme"], ours.name_of(f"{tree}:readme"), 10),
+            *(oids[f"{base}:readme"], ours.name_of(f"{tree}:readme"), 10, 6),
         ),
     )
     assert (found.added, found.deleted) == (1, 1)

@@ -51,6 +51,7 @@ def _change(path: str, old: str | bytes | None, new: str | bytes | None) -> File
         "" if old is None else _oid(old),
         "" if new is None else _oid(new),
         0 if new is None else len(_bytes(new)),
+        0 if old is None else len(_bytes(old)),
     )
 
 

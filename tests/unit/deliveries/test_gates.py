@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from shared.domain.delivery import Trust
 from shared.domain.findings import Effect, Finding, GateRule, NameFault
-from shared.domain.target import TrustRule
+from shared.domain.target import Repository, TrustRule
 from shared.domain.workspace import LeftOut, Why
+from tests.fakes.scripted_shell import ScriptedShell
 from tests.unit.deliveries.made import LINK, Files, delivery
 from workers.deliveries.changes import GITLINK, NO_MODE, Change, FileChange
 from workers.deliveries.gates.examine import MOST_NAMED, examine
@@ -24,6 +25,8 @@ from workers.deliveries.gates.values import (
     needs_links,
     oids_to_read,
 )
+from workers.deliveries.line import Line
+from workers.deliveries.publisher import read_for_gates
 
 ISSUE = "L-000123"
 MADE = "print('made')\n"
@@ -131,6 +134,28 @@ def test_blobs_are_asked_for_once_and_none_that_is_too_large() -> None:
     listed = oids_to_read(made.changes, GateLimits(file=10))
     assert set(listed) == set(made.contents) - {made.changes[-1].new_oid}
     assert len(listed) == len(set(listed))
+
+
+def test_no_more_is_read_than_gates_can_take() -> None:
+    """New contents before old ones, and small ones first; a person looks at the rest."""
+    before = {"a": "1" * 30, "b": "2" * 40, "gone": "3" * 10}
+    made = delivery(before, {"a": "4" * 31, "b": "5" * 41}, GatePolicy(limits=GateLimits(read=83)))
+    listed = oids_to_read(made.changes, made.policy.limits)
+    contents = {oid: made.contents[oid] for oid in listed}
+    assert [len(content) for content in contents.values()] == [31, 41, 10]
+    found = examine(replace(made, contents=contents)).findings
+    unread = [each.path for each in found if each.rule is GateRule.UNREAD]
+    assert unread == ["a", "b"]
+
+
+@pytest.mark.parametrize("limits", [GateLimits(patch=100), GateLimits(files=1)])
+def test_nothing_is_read_of_what_is_too_large(limits: GateLimits) -> None:
+    """Its author is told that alone."""
+    made = delivery({}, {"a.py": MADE, "b.py": MADE}, GatePolicy(limits=limits))
+    asked = replace(made, patch=101, contents={})
+    line = Line(ScriptedShell({}, default=None), Repository("app", "web1", "/srv/app"))
+    assert read_for_gates(line, asked, "a" * 40) == asked
+    assert only(examine(asked)).rule in {GateRule.PATCH_SIZE, GateRule.FILE_COUNT}
 
 
 def test_a_stray_clone_is_refused() -> None:

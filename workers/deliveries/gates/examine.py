@@ -26,6 +26,7 @@ from workers.deliveries.gates.whole import (
     find_no_op,
     find_unknown_base,
     find_unread,
+    is_oversized,
 )
 
 MOST_NAMED: Final = 20
@@ -54,8 +55,12 @@ _ORDER: Final = (Effect.REFUSE, Effect.PERSON, Effect.REVIEW)
 
 
 def examine(given: GateInput) -> GateReport:
-    """What the gates find in a delivery; pure, and the same for the same input."""
-    found = dict.fromkeys(_written(each) for gate in _GATES for each in gate(given))
+    """What the gates find in a delivery; pure, and the same for the same input.
+
+    Of one that is oversized, only that is said: its contents are not given.
+    """
+    gates = (find_excess,) if is_oversized(given) else _GATES
+    found = dict.fromkeys(_written(each) for gate in gates for each in gate(given))
     shown = _shortened(found)
     return GateReport(tuple(sorted(shown, key=lambda each: _ORDER.index(each.effect))))
 

@@ -15,11 +15,17 @@ from workers.deliveries.changes import NO_MODE, SYMLINK, FileChange
 
 @dataclass(frozen=True, slots=True)
 class GateLimits:
-    """How large a delivery may be: bytes of a file, bytes of its patch, and its files."""
+    """How large a delivery may be: bytes of a file, bytes of its patch, and its files.
+
+    `read` are the bytes of contents that the gates are given; a person looks at what is beyond.
+    They are held in memory, several times, and searched: 20 MB, which is far more than people
+    change at once, take seconds.
+    """
 
     file: int = 10_000_000
     patch: int = 50_000_000
     files: int = 3_000
+    read: int = 20_000_000
 
 
 USUAL: Final = GateLimits()
@@ -123,10 +129,22 @@ class GateReport:
 
 
 def oids_to_read(changes: Collection[FileChange], limits: GateLimits = USUAL) -> tuple[str, ...]:
-    """The blobs whose content the gates need, each once; none that is too large anyway."""
-    new = (c.new_oid for c in changes if c.has_new_blob and c.size <= limits.file)
-    old = (c.old_oid for c in changes if c.has_old_blob)
-    return tuple(dict.fromkeys((*new, *old)))
+    """The blobs whose content the gates need, each once; none that is too large anyway.
+
+    They are no more than may be read: new ones before old ones, and small ones before large ones.
+    """
+    new = {c.new_oid: c.size for c in changes if c.has_new_blob}
+    old = {c.old_oid: c.old_size for c in changes if c.has_old_blob and c.old_oid not in new}
+    chosen, total = [], 0
+    for oid, size in (*_by_size(new), *_by_size(old)):
+        if size <= min(limits.file, limits.read - total):
+            chosen.append(oid)
+            total += size
+    return tuple(chosen)
+
+
+def _by_size(blobs: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(blobs.items(), key=lambda each: (each[1], each[0]))
 
 
 def folders_to_list(changes: Collection[FileChange]) -> tuple[str, ...]:

@@ -44,6 +44,12 @@ def find_left_out(given: GateInput) -> Iterator[Finding]:
             yield Finding(GateRule.LEFT_OUT, Effect.REFUSE, each.path)
 
 
+def is_oversized(given: GateInput) -> bool:
+    """Whether the delivery is refused as too large as a whole: nothing of it is read then."""
+    limits = given.policy.limits
+    return len(given.changes) > limits.files or given.patch > limits.patch
+
+
 def find_excess(given: GateInput) -> Iterator[Finding]:
     """A file, a patch or a number of files beyond the limits."""
     limits = given.policy.limits
@@ -64,8 +70,13 @@ def find_excess(given: GateInput) -> Iterator[Finding]:
 
 
 def find_unread(given: GateInput) -> Iterator[Finding]:
-    """Files whose content nobody could examine; those that are too large are found as that."""
+    """Files whose content, now or before, nobody could examine.
+
+    New ones that are too large are found as that.
+    """
+    most = given.policy.limits.file
     for change in given.changes:
-        readable = change.has_new_blob and change.size <= given.policy.limits.file
-        if readable and change.new_oid not in given.contents:
+        new = change.has_new_blob and change.size <= most and given.new(change) is None
+        old = change.has_old_blob and change.old_size <= most and given.old(change) is None
+        if new or old:
             yield Finding(GateRule.UNREAD, Effect.PERSON, change.path)
