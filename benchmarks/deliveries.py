@@ -104,7 +104,7 @@ class Scene:
             base,
             tree,
             found.changes,
-            patch=len(found.patch),
+            patch=found.size,
             policy=GatePolicy.of(self.repository),
             masker=Masker(),
         )

@@ -160,11 +160,8 @@ class PassMeans:
         )
         goals = PassJudge(AllowedGoals(), parts.secrets.masker)
         means = AgentMeans(on_host.means, runs, assigning, goals, parts.order.subtasks)
-        line = self._line(host_shell, repository)
+        line = line_of_pass(host_shell, repository, parts.control, agents.workspaces)
         return replace(on_host, means=means, repository=repository, bench=bench, line=line)
-
-    def _line(self, shell: Shell, repository: Repository) -> Line:
-        return Line(shell, repository, root=self._agents.workspaces)
 
     def _bench(
         self, host_shell: Shell, place: Place, repository: Repository, parts: PassParts
@@ -185,7 +182,8 @@ class PassMeans:
             )
 
         session = place.session
-        line = self._line(host_shell, repository)
+        control = parts.control
+        line = line_of_pass(host_shell, repository, control, self._agents.workspaces)
         return StepBench.open(
             host_shell,
             make,
@@ -196,9 +194,18 @@ class PassMeans:
             if session is None
             else partial(where_to_begin, line, session, parts.order.step),
             rejected=0 if session is None else len(session.rejected),
-            # A pass that was cancelled before it came here is there to end what runs.
-            cancelled=None if parts.control.cancelled() else parts.control.cancelled,
+            cancelled=_cancelled_later(control),
         )
+
+
+def line_of_pass(shell: Shell, repository: Repository, control: PassControl, root: str) -> Line:
+    """The line in which a pass works and publishes; a cancellation ends what it does there."""
+    return Line(shell, repository, root=root, cancelled=_cancelled_later(control))
+
+
+def _cancelled_later(control: PassControl) -> Cancelled | None:
+    """A pass that was cancelled before it came here is there to end what runs."""
+    return None if control.cancelled() else control.cancelled
 
 
 def where_to_begin(
