@@ -80,13 +80,18 @@ class AcceptanceBrief:
 
     @property
     def checks(self) -> tuple[str, ...]:
-        """What must be green on the merged tree: the repository's checks, and the step's own.
+        """What must be green on the merged tree: the repository's checks, and the step's own."""
+        return tuple(dict.fromkeys((*self.of_repository, *self.of_step)))
+
+    @property
+    def of_step(self) -> tuple[str, ...]:
+        """The step's own checks, as they are sent.
 
         An agent's subtask whose own check is only all of the repository's adds none.
         """
         joined = self.repository.check
         own = (as_sent(each).check for each in self.place.subtasks if each.check != joined)
-        return tuple(dict.fromkeys((*self.of_repository, *filter(None, own))))
+        return tuple(check for check in own if check)
 
     @property
     def of_repository(self) -> tuple[str, ...]:

@@ -49,11 +49,13 @@ def merge_behind(
     repository: Repository,
     masker: Masker,
     session: str,
+    step_checks: tuple[str, ...] = (),
 ) -> Merge:
     """Merge the last of the deliveries behind the head and the others, from what is stored.
 
-    The merge is examined once more, with what the repository says now. Raises Rejected for a bundle
-    that is not the delivery, Transient if those before it cannot be merged.
+    The merge is examined once more, with what the repository says now, and with the step's own
+    checks (`step_checks`). Raises Rejected for a bundle that is not the delivery, Transient if
+    those before it cannot be merged.
     """
     sizes = [_applied(line, each, store) for each in deliveries]
     own = deliveries[-1]
@@ -73,7 +75,7 @@ def merge_behind(
         changes=merged.changes,
         patch=sizes[-1],
         from_head=_was_allowed_to_revert(own),
-        policy=GatePolicy.of(repository),
+        policy=GatePolicy.of(repository, step_checks),
         masker=masker,
     )
     return _examined(line, merged, given)

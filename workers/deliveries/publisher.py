@@ -124,7 +124,7 @@ class Publisher:
             patch=found.size,
             claim=claim,
             from_head=self._head(work) in {None, base},
-            policy=GatePolicy.of(work.repository),
+            policy=GatePolicy.of(work.repository, _checks(work.order)),
             masker=masker,
         )
         return examine(read_for_gates(work.line, given, base))
@@ -223,15 +223,18 @@ def read_for_gates(line: Line, given: GateInput, head: str) -> GateInput:
 def _claim(work: Work, tree: str, found: Difference) -> Claim:
     """What the author says about the delivery, in this pass; replan says it where it cannot."""
     order = work.order
-    own = [subtask.check for subtask in order.subtasks if subtask.check]
     return claim_of(
         work.session.issue,
         [each for each in order.earlier if each.pass_no == order.pass_no],
         tree=tree,
         changed=tuple(dict.fromkeys(each.name for each in found.changes)),
         title=order.step.title,
-        checks=tuple(dict.fromkeys((*own, *work.repository.checks))),
+        checks=tuple(dict.fromkeys((*_checks(order), *work.repository.checks))),
     )
+
+
+def _checks(order: PassOrder) -> tuple[str, ...]:
+    return tuple(subtask.check for subtask in order.subtasks if subtask.check)
 
 
 def _by_agent(order: PassOrder) -> bool:

@@ -135,6 +135,7 @@ class Acceptor:
             repository=repository,
             masker=secrets.masker,
             session=token,
+            step_checks=brief.of_step,
         )
         if merge.rejection is not None or merge.commit is None or merge.tree is None:
             return merge, _Checked()

@@ -355,7 +355,9 @@ SCRIPTS = '{"name": "a", "scripts": {"test": "jest"}}'
     ("path", "before", "after", "found"),
     [
         ("Makefile", "test:\n\tpytest\n", "test:\n\ttrue\n", True),
-        ("sub/Makefile", "1", "2", False),
+        ("sub/Makefile", "1", "2", True),
+        ("sub/Makefile.old/readme", "1", "2", False),
+        ("ci/rules.mk", "1", "2", True),
         ("ci/check.sh", "pytest", "", True),
         ("ci/other.sh", "1", "2", False),
         ("pytest.ini", "", "[pytest]\naddopts = --ignore=tests\n", True),

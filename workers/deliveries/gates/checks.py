@@ -1,106 +1,63 @@
-"""Gates about checks: files that decide what a repository's checks do.
+"""Gates about checks: files that decide what the checks of a delivery do.
 
 A delivery that changes them is judged by rules of its own making, so a person looks at it first.
 """
 
-import configparser
-import json
 import re
-import shlex
-import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
 
 from shared.domain.findings import Effect, Finding, GateRule
-from workers.deliveries.changes import FileChange
-from workers.deliveries.gates.values import GateInput
-
-_DEFINED_IN: Final[Mapping[str, Collection[str]]] = {
-    "make": ("makefile", "gnumakefile"),
-    "gmake": ("makefile", "gnumakefile"),
-    "just": ("justfile", ".justfile"),
-    "task": ("taskfile.yml", "taskfile.yaml"),
-    "tox": ("tox.ini",),
-    "nox": ("noxfile.py",),
-    "rake": ("rakefile",),
-    "ant": ("build.xml",),
-}
-"""The files in which programs look up what they are to do, in lower case."""
-
-_CHOOSING: Final = re.compile(
-    r"\.?pytest\.ini|tox\.ini|(?:jest|vitest|playwright|cypress|karma)\.conf(?:ig)?\.\w+"
-    r"|\.mocharc(?:\.\w+)?|phpunit\.xml(?:\.dist)?|\.rspec|nextest\.toml|\.nycrc(?:\.\w+)?"
+from workers.deliveries.changes import NO_MODE, FileChange
+from workers.deliveries.gates.commands import named_in, used_by, words_of
+from workers.deliveries.gates.configurations import (
+    definitions_of,
+    is_dedicated,
+    part_about_checks,
+    part_that_is_new,
 )
-"""Files that choose which tests run."""
-
-_NOT_A_PATH: Final = re.compile(r"-.*|[\w]+=.*")
+from workers.deliveries.gates.values import GateInput, GatePolicy
 
 
 def find_changed_checks(given: GateInput) -> Iterator[Finding]:
-    """Files that the checks name, that define them, or that choose the tests that they run."""
-    named = {path: check for check in given.policy.checks for path in _paths_in(check)}
-    defined = {name: check for check in given.policy.checks for name in _definitions(check)}
+    """Files that the checks name, that define them, or that tell their programs what to do.
+
+    A step's own checks often name what the step is to make: a new file is not meant.
+    """
+    policy = given.policy
+    named = {path: check for check in policy.checks for path in named_in(check)}
+    used = {path: check for check in policy.step_checks for path in used_by(check)}
+    defined = _definitions(policy)
     for change in given.changes:
-        folder, _, name = change.path.rpartition("/")
-        known = named.get(change.path) or (None if folder else defined.get(name.casefold()))
+        name = change.path.rpartition("/")[2].casefold()
+        known = named.get(change.path)
+        if known is None and change.old_mode != NO_MODE:
+            known = used.get(change.path)
+        if known is None:
+            known = next((check for files, check in defined.items() if files.fullmatch(name)), None)
         if known is not None:
             yield Finding(GateRule.CHECKS, Effect.PERSON, change.path, known)
-        elif _CHOOSING.fullmatch(name.casefold()) or _chooses(given, change, name.casefold()):
+        elif is_dedicated(change.path) or _tells_otherwise(given, change):
             yield Finding(GateRule.CHECKS, Effect.PERSON, change.path)
 
 
-def _paths_in(check: str) -> Iterator[str]:
-    return (word.removeprefix("./") for word in _words(check) if not _NOT_A_PATH.fullmatch(word))
+def _definitions(policy: GatePolicy) -> Mapping[re.Pattern[str], str]:
+    """The names of the files that define what the checks do, at any depth, with their checks."""
+    found: dict[re.Pattern[str], str] = {}
+    for check in (*policy.step_checks, *policy.checks):
+        for word in words_of(check):
+            pattern = definitions_of(word.rpartition("/")[2])
+            if pattern is not None:
+                found[re.compile(pattern)] = check
+    return found
 
 
-def _definitions(check: str) -> Iterator[str]:
-    for word in _words(check):
-        yield from _DEFINED_IN.get(word.rpartition("/")[2], ())
-
-
-def _words(check: str) -> list[str]:
-    try:
-        lexer = shlex.shlex(check, posix=True, punctuation_chars=True)
-        lexer.whitespace_split = True
-        return list(lexer)
-    except ValueError:
-        return check.split()
-
-
-def _chooses(given: GateInput, change: FileChange, name: str) -> bool:
-    """Whether the part of a file has changed that is about tests."""
-    read = _PARTS.get(name)
+def _tells_otherwise(given: GateInput, change: FileChange) -> bool:
+    """Whether the part of a file has changed that tells programs of checks what to do."""
     old, new = given.old(change), given.new(change)
-    if read is None or old is None:
-        return False
-    return new is None or _part(read, old) != _part(read, new)
-
-
-def _part(read: Callable[[str], Any], content: bytes) -> Any:
-    try:
-        return read(content.decode())
-    except (ValueError, KeyError, AttributeError, configparser.Error, RecursionError):
-        return content
-
-
-def _pyproject(text: str) -> Any:
-    tools = tomllib.loads(text).get("tool", {})
-    return {name: tools.get(name) for name in ("pytest", "tox", "nox", "hatch", "poe", "coverage")}
-
-
-def _package(text: str) -> Any:
-    found = json.loads(text)
-    return {name: found.get(name) for name in ("scripts", "jest", "mocha", "vitest", "ava", "nyc")}
-
-
-def _setup(text: str) -> Any:
-    parser = configparser.ConfigParser(interpolation=None)
-    parser.read_string(text)
-    return {name: dict(parser[name]) for name in ("tool:pytest", "coverage:run") if name in parser}
-
-
-_PARTS: Final[Mapping[str, Callable[[str], Any]]] = {
-    "pyproject.toml": _pyproject,
-    "package.json": _package,
-    "setup.cfg": _setup,
-}
+    if not change.has_old_blob:
+        has_checks = bool(given.policy.checks or given.policy.step_checks)
+        return has_checks and bool(part_that_is_new(change.path, new))
+    if old is None:  # it could not be read
+        return bool(part_about_checks(change.path, b"?"))
+    before, after = (part_about_checks(change.path, side) or None for side in (old, new))
+    return bool(before != after)

@@ -33,17 +33,26 @@ USUAL: Final = GateLimits()
 
 @dataclass(frozen=True, slots=True)
 class GatePolicy:
-    """What the repository says about deliveries; see `shared.domain.target.Repository`."""
+    """What the repository says about deliveries; see `shared.domain.target.Repository`.
+
+    `step_checks` are those of the step that delivers: they, too, are run before it is accepted.
+    """
 
     forbidden_paths: tuple[str, ...] = ()
     trust: tuple[TrustRule, ...] = ()
     checks: tuple[str, ...] = ()
     limits: GateLimits = USUAL
+    step_checks: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, repository: Repository) -> "GatePolicy":
-        """The policy in the row of a repository."""
-        return cls(repository.forbidden_paths, repository.trust, repository.checks)
+    def of(cls, repository: Repository, step_checks: tuple[str, ...] = ()) -> "GatePolicy":
+        """The policy in the row of a repository, for a step with these checks."""
+        return cls(
+            repository.forbidden_paths,
+            repository.trust,
+            repository.checks,
+            step_checks=step_checks,
+        )
 
 
 @dataclass(frozen=True, slots=True)
