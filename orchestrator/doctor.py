@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from orchestrator import history
 from orchestrator.access import audit
 from orchestrator.views import stalls, unknown_passes
+from orchestrator.views.postponed import postponed_checkpoints
 from orchestrator.views.referred_bundles import newest_bundle
 from orchestrator.views.stuck_steps import stuck_places
 from orchestrator.views.values import NextStepValue
 from orchestrator.words.messages import describe_workers
+from orchestrator.words.postponed import describe as describe_postponed
 from orchestrator.words.quantities import count_of
 from orchestrator.words.stuck import describe_trouble, repair_of
 from shared.deliveries.store import PatchStore
@@ -60,6 +62,7 @@ def examine(server: ServerSettings) -> Iterator[Finding]:
         yield from _hosts(found)
         yield from _age(found)
         yield from _deliveries(server, found)
+        yield from _checkpoints(found)
         yield from _history(found)
 
 
@@ -170,6 +173,20 @@ def _deliveries(server: ServerSettings, database: Database) -> Iterator[Finding]
     good = found.condition is Condition.GOOD
     told = "is in the store, unchanged" if good else f"is {found.condition}: {found.uri}"
     yield Finding("deliveries", good, f"the newest bundle {told}", None if good else command)
+
+
+def _checkpoints(database: Database) -> Iterator[Finding]:
+    """Check that no checkpoint waits for a remote, or for anything else that is away."""
+    try:
+        with database.begin() as connection:
+            found = postponed_checkpoints(connection)
+    except ReplanError as error:
+        reason, command = error.reason, error.next_step or NextStep.of("db status")
+        yield Finding("checkpoints", False, reason, command)
+        return
+    for each in found[:MOST_FAULTS]:
+        reason = f"{each.ref}: {describe_postponed(each)}"
+        yield Finding("checkpoints", False, reason, NextStep.of("session status", each.ref))
 
 
 def _age(database: Database) -> Iterator[Finding]:

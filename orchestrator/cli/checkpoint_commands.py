@@ -102,6 +102,7 @@ def show_(
 
 def _show(console: Console, found: "CheckpointLine") -> None:
     from orchestrator.words.checkpoints import describe_worktree, divergence, recipes
+    from orchestrator.words.postponed import describe as describe_postponed
     from orchestrator.words.sessions import checkpoint_state, short
 
     report, request = found.report, found.report.request
@@ -118,9 +119,8 @@ def _show(console: Console, found: "CheckpointLine") -> None:
         ("ended", moment(found.finished_at)),
     ]
     console.print(listing(("", ""), [(label, plain(text)) for label, text in rows if text]))
-    if report.reason:
-        console.print(plain(report.reason), highlight=False)
-    for line in divergence(report, found.branch):
+    postponed = None if found.put_off is None else describe_postponed(found.put_off)
+    for line in filter(None, (report.reason, postponed, *divergence(report, found.branch))):
         console.print(plain(line), highlight=False)
     ways_out = recipes(report, found.remote, found.branch)
     for recipe in ways_out:

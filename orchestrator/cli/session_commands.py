@@ -139,6 +139,7 @@ def close(call: Invocation, ref: SessionArgument, *, apply: DryRunOption = True)
 
 def _show(console: Console, view: "SessionView") -> None:
     from orchestrator.cli.deliveries_table import deliveries_table
+    from orchestrator.words.postponed import describe as describe_postponed
     from orchestrator.words.sessions import checkpoint_state, goal_line, short
 
     line = view.session
@@ -159,6 +160,8 @@ def _show(console: Console, view: "SessionView") -> None:
         at = moment(latest.finished_at or latest.started_at)
         rows.append(("checkpoint", plain(f"{latest.number} {told}{on}, {at}")))
     console.print(listing(("", ""), rows))
+    for work in view.put_off:
+        console.print(f"{work.ref} {plain(describe_postponed(work))}", highlight=False)
     if view.queue:
         console.print("\n[dim]── not accepted yet[/]")
         console.print(deliveries_table(view.queue[:SHOWN]))

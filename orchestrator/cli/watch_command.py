@@ -127,9 +127,9 @@ def _sentence(now: "AtWork", change: "LiveChange") -> str:
 
 
 def _rest(found: "AtWork", line: "LiveLine") -> str:
-    from orchestrator.words.at_work import describe_lease, describe_wait
+    from orchestrator.words.at_work import describe_detail, describe_lease, describe_wait
 
-    parts = (describe_wait(line), describe_lease(line, found.now), line.detail.partition("\n")[0])
+    parts = (describe_wait(line), describe_lease(line, found.now), describe_detail(line))
     return " · ".join(filter(None, parts))
 
 

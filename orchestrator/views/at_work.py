@@ -9,7 +9,9 @@ from typing import Any, Final
 from sqlalchemy import Connection, text
 
 from orchestrator.views.values import RefValue
+from shared.domain.budget import UNAVAILABLE
 from shared.domain.ids import LOOKS, Ref
+from shared.domain.jobs import JobKind
 from shared.domain.task import ENDED_RUN, ENDED_STEP, ENDED_TASK
 
 
@@ -31,6 +33,7 @@ class Awaited(StrEnum):
 
     STEPS = "steps"  # those that it needs, `needs`
     TIME = "time"  # its job was put off
+    REMOTE = "remote"  # its job was put off, because the remote cannot be reached
     WORKER = "worker"  # no worker has its job
     ACCEPTANCE = "acceptance"  # its delivery is on its way to the head of the session
     PERSON = "person"
@@ -43,8 +46,8 @@ class LiveLine:
     `phase` is where it stands: that of a task, a run or a step, of a job whether a worker has it
     (`waiting`, `held`, `expired`), of a delivery its stage. `awaits` is what it waits for, None if
     it is at work; a step then needs the steps `needs`. `detail` says more, in the words of whoever
-    wrote it. `since` is when it began. A job that a `worker` has shows when that last renewed its
-    lease (S2.47), and until when the lease is.
+    wrote it. `since` is when it began, `until` when what was put off is tried again. A job that a
+    `worker` has shows when that last renewed its lease (S2.47), and until when the lease is.
     """
 
     kind: LiveKind
@@ -59,6 +62,7 @@ class LiveLine:
     worker: str | None = None
     heartbeat_at: datetime | None = None
     lease_until: datetime | None = None
+    until: datetime | None = None
 
     @property
     def place(self) -> tuple[LiveKind, str]:
@@ -101,13 +105,14 @@ AT_WORK: Final = f"""
                'T' || id AS id, prompt AS title, phase, created_at AS since,
                CASE phase WHEN 'waiting' THEN 'person' END AS awaits, '{{}}'::bigint[] AS needs,
                reason AS detail, {_NOTHING} AS worker, NULL::timestamptz AS heartbeat_at,
-               NULL::timestamptz AS lease_until
+               NULL::timestamptz AS lease_until, NULL::timestamptz AS until
         FROM tasks WHERE phase NOT IN ({_listed(ENDED_TASK)})
         UNION ALL
         SELECT 2, 'run', runs.task_id, runs.target, NULL, NULL, NULL, runs.id::text,
                coalesce(runs.head, ''), runs.phase, runs.started_at,
                CASE WHEN runs.paused OR runs.phase = 'waiting' THEN 'person' END, '{{}}',
-               CASE WHEN runs.paused THEN 'paused' ELSE runs.reason END, NULL, NULL, NULL
+               CASE WHEN runs.paused THEN 'paused' ELSE runs.reason END, NULL, NULL, NULL,
+               NULL
         FROM runs JOIN tasks ON tasks.id = runs.task_id
         WHERE tasks.phase NOT IN ({_listed(ENDED_TASK)})
           AND runs.phase NOT IN ({_listed(ENDED_RUN)})
@@ -132,7 +137,7 @@ AT_WORK: Final = f"""
                concat_ws(
                    ': ', coalesce(steps.waits_for, steps.acceptance ->> 'stage'),
                    nullif(steps.reason, '')
-               ), job.owner, NULL, NULL
+               ), job.owner, NULL, NULL, NULL
         FROM run_steps steps
         JOIN runs ON runs.id = steps.run_id JOIN tasks ON tasks.id = runs.task_id
         CROSS JOIN moment
@@ -153,23 +158,35 @@ AT_WORK: Final = f"""
                END, jobs.created_at,
                CASE
                    WHEN jobs.lease_until > moment.now THEN NULL
+                   WHEN jobs.due_at > moment.now AND jobs.kind = '{JobKind.CHECKPOINT}'
+                        AND failed.family = '{UNAVAILABLE}' THEN 'remote'
                    WHEN jobs.due_at > moment.now THEN 'time'
                    ELSE 'worker'
-               END, '{{}}', 'queue ' || jobs.queue || ', claims: ' || jobs.claims, jobs.owner,
-               jobs.heartbeat_at, jobs.lease_until
+               END, '{{}}', coalesce(
+                   failed.reason, 'queue ' || jobs.queue || ', claims: ' || jobs.claims
+               ), jobs.owner, jobs.heartbeat_at, jobs.lease_until,
+               CASE WHEN jobs.due_at > moment.now THEN jobs.due_at END
         FROM jobs CROSS JOIN moment LEFT JOIN runs ON runs.id = jobs.run_id
+        LEFT JOIN LATERAL (
+            SELECT body ->> 'reason' AS reason, body ->> 'family' AS family FROM events
+            WHERE jobs.postponed > 0 AND events.task_id = jobs.task_id
+              AND events.kind = 'JobFailed' AND body ->> 'kind' = jobs.kind
+              AND events.run_id IS NOT DISTINCT FROM jobs.run_id
+              AND (body ->> 'step')::bigint IS NOT DISTINCT FROM jobs.step
+            ORDER BY events.id DESC LIMIT 1
+        ) failed ON true
         WHERE jobs.state = 'open'
         UNION ALL
         SELECT 5, 'attempt', runs.task_id, runs.target, nullif(attempts.step, 0),
                attempts.subtask, attempts.number, attempts.key, attempts.command, 'running',
-               attempts.started_at, NULL, '{{}}', attempts.reason, attempts.worker, NULL, NULL
+               attempts.started_at, NULL, '{{}}', attempts.reason, attempts.worker, NULL, NULL, NULL
         FROM attempts JOIN runs ON runs.id = attempts.run_id WHERE attempts.outcome = 'running'
         UNION ALL
         SELECT 6, 'delivery', runs.task_id, runs.target, deliveries.step, NULL, NULL,
                deliveries.sha256, deliveries.issue_id,
                coalesce(steps.acceptance ->> 'stage', deliveries.status), deliveries.created_at,
                CASE steps.acceptance ->> 'stage' WHEN 'allowing' THEN 'person' END, '{{}}',
-               deliveries.reason, deliveries.runner, NULL, NULL
+               deliveries.reason, deliveries.runner, NULL, NULL, NULL
         FROM deliveries JOIN runs ON runs.id = deliveries.run_id
         LEFT JOIN run_steps steps
                ON steps.run_id = deliveries.run_id AND steps.step = deliveries.step
@@ -178,13 +195,13 @@ AT_WORK: Final = f"""
         UNION ALL
         SELECT 7, 'checkpoint', runs.task_id, runs.target, NULL, NULL, NULL,
                checkpoints.id::text, checkpoints.ref, checkpoints.stage, checkpoints.started_at,
-               NULL, '{{}}', checkpoints.status, NULL, NULL, NULL
+               NULL, '{{}}', checkpoints.status, NULL, NULL, NULL, NULL
         FROM checkpoints JOIN runs ON runs.id = checkpoints.run_id
         WHERE checkpoints.finished_at IS NULL
         UNION ALL
         SELECT 8, 'intervention', open.task_id, runs.target, open.step, NULL, NULL,
                'I' || open.id, open.kind, 'waiting', open.opened_at, 'person', '{{}}',
-               open.reason, NULL, NULL, NULL
+               open.reason, NULL, NULL, NULL, NULL
         FROM interventions open LEFT JOIN runs ON runs.id = open.run_id
         WHERE open.closed_at IS NULL
     )
@@ -236,4 +253,5 @@ def _line(row: Any) -> LiveLine:
         worker=row.worker,
         heartbeat_at=row.heartbeat_at,
         lease_until=row.lease_until,
+        until=row.until,
     )

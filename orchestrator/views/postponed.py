@@ -11,8 +11,8 @@ from shared.domain.ids import Ref
 from shared.domain.jobs import JobKind
 
 _PUT_OFF = text("""
-    SELECT jobs.kind, jobs.step, jobs.postponed, jobs.due_at, runs.target, story.since,
-           story.reason, story.family,
+    SELECT jobs.task_id, jobs.kind, jobs.step, jobs.postponed, jobs.due_at, runs.target,
+           story.since, story.reason, story.family,
            jobs.lease_until > clock_timestamp() AS in_hand
     FROM jobs LEFT JOIN runs ON runs.id = jobs.run_id
     JOIN LATERAL (
@@ -27,7 +27,10 @@ _PUT_OFF = text("""
             ORDER BY id DESC LIMIT jobs.postponed
         ) AS failures
     ) AS story ON story.since IS NOT NULL
-    WHERE jobs.task_id = :task_id AND jobs.state = 'open' AND jobs.postponed > 0
+    WHERE jobs.state = 'open' AND jobs.postponed > 0
+      AND (CAST(:task_id AS bigint) IS NULL OR jobs.task_id = :task_id)
+      AND (CAST(:run_id AS bigint) IS NULL OR jobs.run_id = :run_id)
+      AND (CAST(:kind AS text) IS NULL OR jobs.kind = :kind)
     ORDER BY jobs.id
 """)
 
@@ -36,8 +39,9 @@ _PUT_OFF = text("""
 class PutOff:
     """Work that failed `times` in a row since `since` and is retried; nobody has to act.
 
-    `until` is the time of the next try, None during it. `provider` says that it waits for the
-    provider of a model, which does not count as a failure.
+    `until` is the time of the next try, None during it. `provider` says that it waits for somebody
+    outside who is away, which does not count as a failure: the remote of a checkpoint, the provider
+    of a model of everything else.
     """
 
     ref: RefValue
@@ -51,9 +55,30 @@ class PutOff:
 
 def postponed_work(connection: Connection, task_id: int) -> tuple[PutOff, ...]:
     """The postponed work of a task."""
+    return _postponed(connection, task_id=task_id)
+
+
+def postponed_work_of(connection: Connection, run_id: int) -> tuple[PutOff, ...]:
+    """The postponed work of a run."""
+    return _postponed(connection, run_id=run_id)
+
+
+def postponed_checkpoints(connection: Connection, run_id: int | None = None) -> tuple[PutOff, ...]:
+    """The postponed checkpoints: that of a run, or all."""
+    return _postponed(connection, run_id=run_id, kind=JobKind.CHECKPOINT)
+
+
+def _postponed(
+    connection: Connection,
+    *,
+    task_id: int | None = None,
+    run_id: int | None = None,
+    kind: JobKind | None = None,
+) -> tuple[PutOff, ...]:
+    asked = {"task_id": task_id, "run_id": run_id, "kind": kind}
     return tuple(
         PutOff(
-            ref=Ref(task_id, step=row.step, target=row.target),
+            ref=Ref(row.task_id, step=row.step, target=row.target),
             work=JobKind(row.kind),
             since=row.since,
             until=None if row.in_hand else row.due_at,
@@ -61,5 +86,5 @@ def postponed_work(connection: Connection, task_id: int) -> tuple[PutOff, ...]:
             provider=row.family == UNAVAILABLE,
             reason=row.reason,
         )
-        for row in connection.execute(_PUT_OFF, {"task_id": task_id})
+        for row in connection.execute(_PUT_OFF, asked)
     )

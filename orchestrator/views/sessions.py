@@ -10,6 +10,7 @@ from sqlalchemy import Connection, text
 from orchestrator.views.deliveries import DeliveryLine, open_deliveries
 from orchestrator.views.interventions import InterventionView, list_interventions
 from orchestrator.views.places import RunPlace, runs_at
+from orchestrator.views.postponed import PutOff, postponed_checkpoints, postponed_work_of
 from orchestrator.views.values import RefValue
 from shared.domain.checkpoint import CheckpointReport, SyncedWorktree
 from shared.domain.delivery import DeliveryStatus
@@ -94,7 +95,10 @@ class SessionList:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointLine:
-    """A checkpoint: what it published where, how far it has come, and what was verified there."""
+    """A checkpoint: what it published where, how far it has come, and what was verified there.
+
+    `put_off` says why one that is under way is tried again later.
+    """
 
     ref: RefValue
     number: int
@@ -109,6 +113,7 @@ class CheckpointLine:
     report: CheckpointReport
     started_at: datetime
     finished_at: datetime | None
+    put_off: PutOff | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +132,10 @@ class WorktreeLine:
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A session on one screen; `steps` counts those in each phase, `queue` is in its order."""
+    """A session on one screen; `steps` counts those in each phase, `queue` is in its order.
+
+    `put_off` is its postponed work.
+    """
 
     session: SessionLine
     steps: Mapping[str, int]
@@ -135,6 +143,7 @@ class SessionView:
     waiting: tuple[InterventionView, ...]
     checkpoint: CheckpointLine | None
     worktrees: tuple[WorktreeLine, ...]
+    put_off: tuple[PutOff, ...] = ()
 
 
 def list_sessions(
@@ -191,6 +200,7 @@ def session_view(connection: Connection, place: RunPlace) -> SessionView:
         waiting=tuple(each for each in waiting if each.ref.target in {None, place.target}),
         checkpoint=checkpoints[0] if checkpoints else None,
         worktrees=list_worktrees(connection, place),
+        put_off=postponed_work_of(connection, place.run_id),
     )
 
 
@@ -199,6 +209,7 @@ def list_checkpoints(
 ) -> tuple[CheckpointLine, ...]:
     """The checkpoints of a session, newest first."""
     found = connection.execute(_CHECKPOINTS, _of(place) | {"limit": limit, "number": number})
+    put_off = next(iter(postponed_checkpoints(connection, place.run_id)), None)
     return tuple(
         CheckpointLine(
             ref=Ref(row.task_id, target=row.target),
@@ -214,6 +225,7 @@ def list_checkpoints(
             report=from_json(CheckpointReport, row.report),
             started_at=row.started_at,
             finished_at=row.finished_at,
+            put_off=put_off if row.finished_at is None else None,
         )
         for row in found
     )

@@ -3,9 +3,10 @@
 from datetime import datetime
 
 from orchestrator.views.at_work import Awaited, LiveKind, LiveLine
+from orchestrator.words.postponed import describe_remote
+from orchestrator.words.quantities import clock
 
 _AWAITED = {
-    Awaited.TIME: "until it is tried again",
     Awaited.WORKER: "for a worker",
     Awaited.ACCEPTANCE: "to be accepted",
     Awaited.PERSON: "for a person",
@@ -19,7 +20,17 @@ def describe_wait(line: LiveLine) -> str:
     if line.awaits is Awaited.STEPS:
         needs = ", ".join(map(str, line.needs))
         return f"waits for step {needs}" if needs else "waits for its turn"
+    if line.awaits is Awaited.REMOTE:
+        return describe_remote(line.detail, line.until)
+    if line.awaits is Awaited.TIME:
+        when = "" if line.until is None else f" at {clock(line.until)}"
+        return f"waits until it is tried again{when}"
     return f"waits {_AWAITED[line.awaits]}"
+
+
+def describe_detail(line: LiveLine) -> str:
+    """The first line of what else is known, unless what it waits for has said it."""
+    return "" if line.awaits is Awaited.REMOTE else line.detail.partition("\n")[0]
 
 
 def describe_lease(line: LiveLine, now: datetime) -> str:

@@ -171,6 +171,9 @@ def words(  # noqa: C901, PLR0912, PLR0915 - one case a fact
             if fact.kind is JobKind.CLEAN_UP:
                 told = f"the clean-up of step {fact.step} failed: {fact.reason}"
                 return MessageKind.ERROR, Tone.BAD, told
+            if fact.family == UNAVAILABLE and fact.kind is JobKind.CHECKPOINT:
+                told = f"the remote cannot be reached: {fact.reason}; it is tried again"
+                return MessageKind.TASK, Tone.ATTENTION, told
             if fact.family == UNAVAILABLE:
                 told = f"{fact.kind} waits for the provider: {fact.reason}"
                 return MessageKind.TASK, Tone.ATTENTION, told

@@ -162,3 +162,42 @@ def test_a_session_is_open_until_a_person_closes_it(coordinated: Cli, tmp_path: 
     assert coordinated.json("session", "list")["details"]["sessions"] == []
     assert len(coordinated.json("session", "list", "--all")["details"]["sessions"]) == 1
     assert "not held open" in coordinated.refused("session", "close", ref)["reason"]
+
+
+AWAY = text("""
+    WITH failed AS (
+        INSERT INTO events (task_id, run_id, rules, kind, body)
+        SELECT task_id, id, 1, 'JobFailed', '{"kind": "checkpoint", "step": null,
+            "reason": "could not resolve host: git.example", "family": "unavailable"}'
+        FROM runs RETURNING run_id, task_id
+    ), begun AS (
+        INSERT INTO checkpoints (run_id, number, status, stage, head_local, accepted)
+        SELECT run_id, 2, 'running', 'publish', 'h', 1 FROM failed
+    )
+    INSERT INTO jobs (kind, queue, task_id, run_id, revision, pass_no, due_at, postponed)
+    SELECT 'checkpoint', 'execution', task_id, run_id, 0, 2, now() + interval '1 hour', 3
+    FROM failed
+""")
+
+
+@pytest.mark.changes_rows
+def test_a_remote_that_is_away_is_told_wherever_a_checkpoint_is_looked_at(
+    cli: Cli, session: str
+) -> None:
+    with cli.database.begin() as connection:
+        connection.execute(AWAY)
+    told = "the remote cannot be reached: could not resolve host: git.example; tried again at "
+    for command in (
+        ("session", "status", session),
+        ("checkpoint", "show", session),
+        ("watch", "--once"),
+        ("doctor", "--no-runners"),
+    ):
+        said = cli(*command)
+        assert told in " ".join(said.out.split()), command
+    (away,) = cli.json("session", "status", session)["details"]["put_off"]
+    assert (away["provider"], away["times"]) == (True, 3)
+    assert cli.json("checkpoint", "show", session)["details"]["put_off"] == away
+    lines = cli.json("watch", "--once")["details"]["lines"]
+    (job,) = [line for line in lines if line["kind"] == "job"]
+    assert (job["awaits"], job["until"]) == ("remote", away["until"])
