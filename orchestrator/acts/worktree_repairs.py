@@ -1,6 +1,5 @@
 """Repairing a workspace: what is wrong with it, and what cures it (S2.49-S2.51, S2.61)."""
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -14,11 +13,11 @@ from orchestrator.probes.repairs import WorktreeCall, attend_worktree
 from orchestrator.views import named_runs
 from orchestrator.views.places import one_run, require_step
 from orchestrator.views.stuck_worktrees import (
-    MAIN,
     WorktreeCure,
     WorktreeFinding,
     WorktreePlace,
     diagnose_worktree,
+    newest_workspace,
     worktree_place,
 )
 from shared.domain.checkpoint import CheckpointReport
@@ -27,9 +26,8 @@ from shared.domain.facts import CheckpointRequested
 from shared.domain.found_on_host import WorkspaceOnHost
 from shared.domain.ids import parse_ref
 from shared.domain.next_step import NextStep
+from shared.domain.workspace_name import WorkspaceName
 from shared.store import targets
-
-_NAME = re.compile(rf"(?P<token>[0-9a-f]{{32}})-(?:(?P<step>[1-9][0-9]*)|{MAIN})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +120,7 @@ def _verb(todo: Collection[WorktreeCure]) -> str:
 
 def _examine(caller: Caller, name: str, repository: str | None) -> _Examined:
     with caller.database.reading() as connection:
-        known = _NAME.fullmatch(name)
+        known = WorkspaceName.parse(name)
         if known is None:
             ref = parse_ref(name)
             step = None
@@ -131,11 +129,8 @@ def _examine(caller: Caller, name: str, repository: str | None) -> _Examined:
             else:
                 place, step = require_step(connection, ref)
             token = named_runs.token_of(connection, place.run_id)
-        else:
-            token = known["token"]
-            step = None if known["step"] is None else int(known["step"])
-        full = f"{token}-{MAIN if step is None else step}"
-        worktree = worktree_place(connection, full, token, step, repository)
+            known = newest_workspace(connection, place.run_id, token, step)
+        worktree = worktree_place(connection, known, repository)
         place_of = targets.reach(connection, worktree.repository)
     if place_of.repository is None:
         raise Rejected(
@@ -145,5 +140,5 @@ def _examine(caller: Caller, name: str, repository: str | None) -> _Examined:
         )
     head = worktree.head if worktree.is_main else None
     branch = None if head is None else worktree.branch
-    call = WorktreeCall(place_of.host, place_of.repository, full, head=head, branch=branch)
+    call = WorktreeCall(place_of.host, place_of.repository, str(known), head=head, branch=branch)
     return _Examined(worktree, call, attend_worktree(call, "look"))

@@ -16,10 +16,12 @@ from shared.domain.found_on_host import WorkspaceOnHost
 from shared.domain.ids import Ref
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.task import ENDED_RUN, ENDED_STEP, RunPhase, StepPhase
+from shared.domain.workspace_name import WorkspaceName
 
-MAIN = "main"
-"""What stands for the number of a step in the name of a session's main worktree."""
-
+_NEWEST = text("""
+    SELECT name FROM worktrees WHERE run_id = :run_id AND step = :step
+    ORDER BY length(name) DESC, name DESC LIMIT 1
+""")
 _STEP = text("""
     SELECT phase, EXISTS (
         SELECT FROM jobs WHERE jobs.run_id = :run_id AND jobs.step = :step
@@ -105,14 +107,24 @@ class WorktreePlace:
         return self.place is not None and self.step is None
 
 
+def newest_workspace(
+    connection: Connection, run_id: int, token: str, step: int | None
+) -> WorkspaceName:
+    """The workspace in which a step of the run `token` works, or has worked last."""
+    row = connection.execute(_NEWEST, {"run_id": run_id, "step": step}).one_or_none()
+    known = None if row is None else WorkspaceName.parse(row.name)
+    return known or WorkspaceName(token, step)
+
+
 def worktree_place(
-    connection: Connection, name: str, token: str, step: int | None, repository: str | None
+    connection: Connection, known: WorkspaceName, repository: str | None
 ) -> WorktreePlace:
-    """The workspace of that name: of a step of the run `token`, or the main one of a session.
+    """What the database knows about the workspace of that name.
 
     Raises Rejected if nobody can say in which repository it is.
     """
-    run = named_runs.named(connection, token)
+    name, step = str(known), known.step
+    run = named_runs.named(connection, known.run)
     if run is None:
         if repository is None:
             raise Rejected(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Self
 
 from shared.domain.workspace import MOST_NAMES, Notice, WorkspaceRemarks
+from shared.domain.workspace_name import WorkspaceName
 from workers.agents.workspaces.values import Snapshot, Workspace
 from workers.agents.workspaces.workspaces import Workspaces
 from workers.passes.ports import Cancelled
@@ -113,4 +114,4 @@ def workspace_name(run: str, step: int, rejected: int = 0) -> str:
 
     After each delivery of it that was `rejected`, it has another one.
     """
-    return f"{run}-{step}.{rejected}" if rejected else f"{run}-{step}"
+    return str(WorkspaceName(run, step, rejected))

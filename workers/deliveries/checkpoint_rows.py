@@ -69,7 +69,10 @@ _PASSED = text("""
 """)
 
 _IDLE = text("""
-    SELECT DISTINCT ON (run_steps.step) run_steps.step, deliveries.tree
+    SELECT DISTINCT ON (run_steps.step) run_steps.step, deliveries.tree,
+        (SELECT count(*) FROM deliveries before
+         WHERE before.run_id = run_steps.run_id AND before.step = run_steps.step
+             AND before.status = 'rejected') AS rejected
     FROM run_steps JOIN deliveries USING (run_id, step)
     WHERE run_id = :run_id AND run_steps.accepted_as > 0
         AND deliveries.status IN ('accepted', 'checkpointed')
@@ -220,11 +223,14 @@ def envelopes(connection: Connection, repository: str, tree: str) -> tuple[Any, 
 
 
 def idle_worktrees(
-    connection: Connection, session: Session, name_of: Callable[[str, int], str]
+    connection: Connection, session: Session, name_of: Callable[[str, int, int], str]
 ) -> Sequence[IdleWorktree]:
-    """The worktrees of the steps whose deliveries were accepted; nobody works on those steps."""
+    """The worktrees of the steps whose deliveries were accepted; nobody works on those steps.
+
+    Each of them was made after the last delivery of its step that was rejected.
+    """
     found = connection.execute(_IDLE, {"run_id": session.run_id})
-    return [IdleWorktree(name_of(session.token, row.step), row.tree) for row in found]
+    return [IdleWorktree(name_of(session.token, row.step, row.rejected), row.tree) for row in found]
 
 
 def text_of_request(

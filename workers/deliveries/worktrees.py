@@ -3,18 +3,15 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
 
 from shared.domain.checkpoint import Synced, SyncedWorktree
 from shared.domain.target import Repository
+from shared.domain.workspace_name import WorkspaceName
 from shared.settings.server import WORKSPACES
 from workers.agents.workspaces.script import Fields, Variables, script, value
 from workers.deliveries.remote import fields_of
 from workers.passes.ports import Cancelled
 from workers.shells.ports import Call, Shell
-
-MAIN: Final = "main"
-"""The worktree of a session in which no agent works: for people, at its published head."""
 
 _FIRST, _EACH = 300.0, 30.0
 _FEW = 50
@@ -30,8 +27,11 @@ class IdleWorktree:
 
 
 def main_name(run: str) -> str:
-    """The name of the main worktree of a session; `run` is the name of its run on hosts."""
-    return f"{run}-{MAIN}"
+    """The name of the main worktree of a session; `run` is the name of its run on hosts.
+
+    No agent works there: it is for people, at its published head.
+    """
+    return str(WorkspaceName(run, None))
 
 
 class Worktrees:

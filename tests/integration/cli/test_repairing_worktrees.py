@@ -72,6 +72,7 @@ def test_the_main_one_follows_the_one_policy(
     coordinated.json("plan", "build", backlog, "--repo", "app", "--allow", "L-000101", "--apply")
     (row,) = eventually(lambda: coordinated.rows("SELECT token FROM runs"), "the run")
     head = workspaces.base(row.token).sha
+    assert_newest(coordinated, row.token)
     remote, ours = tmp_path / "remote.git", places / "app" / "ours.git"
     coordinated.rows("UPDATE runs SET head = :head RETURNING id", head=head)
     assert troubles(coordinated, "T1@app") == [("ahead", "checkpoint")]
@@ -98,6 +99,18 @@ def test_the_main_one_follows_the_one_policy(
     assert f"{mine[:12]} mine" in told.out
     assert "next: git --git-dir" in told.out
     assert coordinated.everything() == before
+
+
+def assert_newest(cli: Cli, token: str) -> None:
+    """A step names the workspace after its last delivery that was rejected."""
+    for name in (f"{token}-1", f"{token}-1.1"):
+        cli.rows(
+            "INSERT INTO worktrees (name, run_id, step, repository, host, path)"
+            " SELECT :name, id, 1, 'app', 'localhost', '' FROM runs RETURNING name",
+            name=name,
+        )
+    made = cli.json("repair", "worktree", "T1.1@app", code=0)["details"]
+    assert made["worktree"]["name"] == f"{token}-1.1"
 
 
 def troubles(cli: Cli, *words: str) -> list[tuple[str, str]]:

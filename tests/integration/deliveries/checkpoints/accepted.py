@@ -55,6 +55,13 @@ _ACCEPT = text("""
     FROM delivery
 """)
 
+_REJECT = text("""
+    INSERT INTO deliveries (run_id, step, revision, pass_no, issue_id, sha256, uri, size, base,
+        tree, deliverables, stats, trust, status, rejection)
+    VALUES (:run, :step, 0, 0, 'L-001001', 'rejected', 'file:', 1, '', '', '{}', '{}', 'checks',
+        'rejected', 'check')
+""")
+
 
 @dataclass
 class Accepted:
@@ -202,6 +209,11 @@ class Accepted:
 
     def close(self) -> None:
         """Nothing to give back."""
+
+    def reject(self, step: int) -> None:
+        """An earlier delivery of a step was rejected."""
+        with self.database.begin() as connection:
+            connection.execute(_REJECT, {"run": self.run, "step": step})
 
     def cancel(self) -> None:
         """Cancel the session."""

@@ -48,6 +48,24 @@ def test_an_idle_worktree_follows(accepted: Accepted, idle: Workspace) -> None:
     assert (prepared.path, prepared.begun) == (idle.path, accepted.tree(head))
 
 
+def test_the_worktree_that_follows_is_the_one_after_the_last_rejection(
+    accepted: Accepted,
+) -> None:
+    first, second = (
+        accepted.workspaces().prepare(accepted.base, f"{accepted.token}-1{suffix}")
+        for suffix in ("", ".1")
+    )
+    Path(second.path, "code").write_text(f"print(1, {accepted.task})\n")
+    accepted.reject(1)
+    head = accepted.accept(readme="better\n")
+
+    accepted.checkpoint()
+
+    assert accepted.synced() == {"main": "made", "1.1": "updated"}
+    assert run_git(Path(second.path), "rev-parse", "HEAD") == head
+    assert run_git(Path(first.path), "rev-parse", "HEAD") == accepted.base
+
+
 @pytest.mark.parametrize("what", ["changed", "unkept", "in_use"])
 def test_what_is_at_work_or_not_kept_is_left_alone(
     accepted: Accepted, idle: Workspace, what: str
