@@ -101,7 +101,8 @@ def show_(
 
 
 def _show(console: Console, found: "CheckpointLine") -> None:
-    from orchestrator.words.checkpoints import describe_worktree, divergence, recipes
+    from orchestrator.cli.ways_out import show_ways_out
+    from orchestrator.words.checkpoints import describe_worktree
     from orchestrator.words.postponed import describe as describe_postponed
     from orchestrator.words.sessions import checkpoint_state, short
 
@@ -120,17 +121,9 @@ def _show(console: Console, found: "CheckpointLine") -> None:
     ]
     console.print(listing(("", ""), [(label, plain(text)) for label, text in rows if text]))
     postponed = None if found.put_off is None else describe_postponed(found.put_off)
-    for line in filter(None, (report.reason, postponed, *divergence(report, found.branch))):
+    for line in filter(None, (report.reason, postponed)):
         console.print(plain(line), highlight=False)
-    ways_out = recipes(report, found.remote, found.branch)
-    for recipe in ways_out:
-        console.print(f"\n{plain(recipe.what)}", highlight=False)
-        for where, steps in (("on the host", recipe.on_host), ("in a clone", recipe.in_clone)):
-            if steps:
-                console.print(f"{where}:")
-            for step in steps:
-                next_step(console, step)
-        next_step(console, NextStep.of("checkpoint run", found.ref, apply=True))
+    ways_out = show_ways_out(console, report, found.remote, found.branch, found.ref)
     if not ways_out and report.next_step is not None:
         next_step(console, report.next_step)
     for each in found.synced:

@@ -13,7 +13,7 @@ from orchestrator.cli.session_options import ApplyOption
 from orchestrator.cli.tables import next_step, plain
 from shared.domain.exits import ExitCode
 from shared.domain.ids import parse_step
-from shared.domain.next_step import Advice, NextStep
+from shared.domain.next_step import Advice, NextStep, ShellCommand
 
 if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
     from orchestrator.acts.repairs import AttemptRepair
@@ -122,7 +122,8 @@ def worktree(
 
     def show(console: Console) -> None:
         _show_worktree(console, found)
-        next_step(console, following)
+        if not isinstance(following, ShellCommand):  # the ways out are shown already
+            next_step(console, following)
 
     return Result(
         "repair.worktree",
@@ -154,8 +155,8 @@ def _first_of(found: "WorktreeRepair") -> str:
 
 
 def _show_worktree(console: Console, found: "WorktreeRepair") -> None:
+    from orchestrator.cli.ways_out import show_ways_out
     from orchestrator.views.stuck_worktrees import WorktreeTrouble
-    from orchestrator.words.checkpoints import divergence, recipes
     from orchestrator.words.stuck_worktrees import (
         describe_worktree_cure,
         describe_worktree_trouble,
@@ -173,12 +174,8 @@ def _show_worktree(console: Console, found: "WorktreeRepair") -> None:
     troubles = {each.trouble for each in found.findings}
     if found.report is None or WorktreeTrouble.DIVERGED not in troubles:
         return
-    for line in divergence(found.report, found.branch):
-        console.print(plain(line), highlight=False)
-    for recipe in recipes(found.report, found.remote, found.branch):
-        console.print(f"\n[bold]{plain(recipe.what)}[/]")
-        for command in (*recipe.on_host, *recipe.in_clone):
-            console.print(f"  {plain(command.text)}", highlight=False)
+    if found.worktree.ref is not None:
+        show_ways_out(console, found.report, found.remote, found.branch, found.worktree.ref)
 
 
 def _show_findings(

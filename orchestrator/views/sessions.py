@@ -13,7 +13,7 @@ from orchestrator.views.places import RunPlace, runs_at
 from orchestrator.views.postponed import PutOff, postponed_checkpoints, postponed_work_of
 from orchestrator.views.values import RefValue
 from shared.domain.checkpoint import CheckpointReport, SyncedWorktree
-from shared.domain.delivery import DeliveryStatus
+from shared.domain.delivery import DeliveryStatus, branch_name
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
@@ -97,7 +97,8 @@ class SessionList:
 class CheckpointLine:
     """A checkpoint: what it published where, how far it has come, and what was verified there.
 
-    `put_off` says why one that is under way is tried again later.
+    `branch` is the name that people know, `session/T12`. `put_off` says why one that is under way
+    is tried again later.
     """
 
     ref: RefValue
@@ -217,7 +218,7 @@ def list_checkpoints(
             status=row.status,
             stage=row.stage,
             remote=row.remote,
-            branch=row.ref,
+            branch=branch_name(row.ref),
             head_local=row.head_local,
             head_remote=row.head_remote,
             accepted=row.accepted,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from orchestrator.words.quantities import count_of
 from shared.domain.checkpoint import CheckpointReport, Commit, Standing, Synced, SyncedWorktree
+from shared.domain.delivery import branch_name, branch_ref
 from shared.domain.next_step import ShellCommand
 
 _OUTCOMES = {
@@ -54,23 +55,27 @@ def divergence(report: CheckpointReport, branch: str) -> Iterator[str]:
 def recipes(report: CheckpointReport, remote: str, branch: str) -> tuple[Recipe, ...]:
     """The ways out of a divergence; none loses a commit.
 
-    After each of them, a checkpoint is to be asked for again.
+    After each of them, a checkpoint is to be asked for again. There is none where nobody has said
+    which git directory on the host has the commits.
     """
     found = report.found
     if found is None or found.standing is not Standing.DIVERGED or found.commit is None:
         return ()
+    if not report.git_dir:
+        return ()
     ours, theirs = found.ours[0].id, found.commit
+    branch, full = branch_name(branch), branch_ref(branch)
     git = ("git", "--git-dir", report.git_dir)
-    push = (*git, "push", remote, f"{ours}:refs/heads/{branch}-replan")
+    push = (*git, "push", remote, f"{ours}:{full}-replan")
     aside = (
-        *(*git, "push", "--atomic", f"--force-with-lease=refs/heads/{branch}:{theirs}", remote),
-        *(f"{theirs}:refs/heads/{branch}-aside", f":refs/heads/{branch}"),
+        *(*git, "push", "--atomic", f"--force-with-lease={full}:{theirs}", remote),
+        *(f"{theirs}:{full}-aside", f":{full}"),
     )
     merge = (
         ("git", "fetch", remote, f"{branch}-replan", branch),
         ("git", "switch", "--detach", theirs),
         ("git", "merge", ours),
-        ("git", "push", remote, f"HEAD:refs/heads/{branch}", f":refs/heads/{branch}-replan"),
+        ("git", "push", remote, f"HEAD:{full}", f":{full}-replan"),
     )
     return (
         Recipe(

@@ -6,6 +6,7 @@ from orchestrator.views.projects import ProjectView
 from orchestrator.words.quantities import count_of
 from orchestrator.words.spending import amount
 from shared.contracts.project import DevTask
+from shared.domain.delivery import branch_name
 from shared.visible import visible
 
 
@@ -40,7 +41,8 @@ def _lines(project: ProjectView) -> Iterator[str]:
 def _published(project: ProjectView) -> Iterator[str]:
     found = project.checkpoint
     if found is not None and found.head is not None:
-        where = f"{found.ref} of {found.remote}" if found.remote else found.ref
+        branch = branch_name(found.ref)
+        where = f"{branch} of {found.remote}" if found.remote else branch
         yield f"Checkpoint {found.number}: {where} is {found.head}, verified there."
     elif project.head is not None:
         yield f"Accepted, and not published yet: {project.head}."

@@ -10,6 +10,8 @@ from shared.domain.errors import Defect
 ISSUE_ID: Final = r"L-\d{6,}"
 """The form of the id of an issue (S2.41)."""
 
+_BRANCHES: Final = "refs/heads/"
+
 
 def is_issue_id(text: str) -> bool:
     """Whether the text has the form of an issue's id."""
@@ -28,6 +30,16 @@ def session_branch(task: int, repository: str, runs: int) -> str:
     """
     branch = f"session/T{task}"
     return branch if runs == 1 else f"{branch}-{repository}"
+
+
+def branch_ref(branch: str) -> str:
+    """The full name of a branch, as git has it; `branch` may be either name."""
+    return f"{_BRANCHES}{branch_name(branch)}"
+
+
+def branch_name(ref: str) -> str:
+    """The name of a branch, as people know it; `ref` may be either name."""
+    return ref.removeprefix(_BRANCHES)
 
 
 class DeliveryStatus(StrEnum):

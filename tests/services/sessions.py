@@ -116,7 +116,7 @@ def make_session(
     connection.execute(_REPOSITORY, {"name": target})
     task_id = values["task_id"] = connection.execute(_TASK, values).scalar_one()
     run_id = values["run_id"] = connection.execute(_RUN, values).scalar_one()
-    values["ref"] = f"session/T{task_id}"
+    values["ref"] = f"refs/heads/session/T{task_id}"
     for statement in (_STEPS, _ATTEMPTS, _DELIVERIES, _CHECK_RUNS, _CHECKPOINT, _WORKTREE):
         connection.execute(statement, values)
     first = text("SELECT sha256 FROM deliveries WHERE run_id = :run_id ORDER BY id LIMIT 1")

@@ -2,10 +2,10 @@
 
 care() { # look, keep or remove: tell what there is, then do it
   require_place
+  tell git_dir "$GIT_DIR"
   find_workspace || return 0
   tell path "$tree"
   tell base "$base"
-  tell git_dir "$GIT_DIR"
   ! is_used || tell used yes
   weigh
   case $1 in

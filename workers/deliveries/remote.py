@@ -8,6 +8,7 @@ from typing import Final
 
 from shared.domain.attempt import CommandResult
 from shared.domain.checkpoint import MOST_SHOWN, Commit, FoundOnRemote, standing_of
+from shared.domain.delivery import branch_ref
 from shared.domain.errors import Misconfigured, ReplanError, Unavailable
 from shared.domain.next_step import NextStep, ShellCommand
 from shared.domain.target import Repository
@@ -88,7 +89,7 @@ class Remote:
         cancelled: Cancelled | None = None,
     ) -> None:
         """`branch` is its name there, `root` the folder for workspaces on the host."""
-        self.ref: Final = f"refs/heads/{branch}"
+        self.ref: Final = branch_ref(branch)
         self._branch = branch
         self._shell = shell
         self._repository = repository

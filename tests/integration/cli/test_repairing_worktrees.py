@@ -97,7 +97,8 @@ def test_the_main_one_follows_the_one_policy(
     assert "have diverged" in told.out
     assert f"{theirs[:12]} work" in told.out
     assert f"{mine[:12]} mine" in told.out
-    assert "next: git --git-dir" in told.out
+    assert f"next: git --git-dir {ours} push" in told.out
+    assert told.out.count("next: replan checkpoint run T1@app --apply") == 2
     assert coordinated.everything() == before
 
 

@@ -43,7 +43,7 @@ def test_a_session_is_shown_on_one_screen(cli: Cli, session: str) -> None:
         assert "it changes .github/workflows/ci.yml" in said.out
         assert "in the queue, place 3" in said.out
         assert "waits for a person" in said.out
-        assert "session/T1 at eeeeeeeeeeee" in said.out
+        assert ", session/T1 at eeeeeeeeeeee" in said.out
         assert len(said.out.splitlines()) < 40
     (line,) = cli.json("session", "list", "--project", "app")["details"]["sessions"]
     assert line["ref"] == session
