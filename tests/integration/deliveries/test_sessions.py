@@ -249,7 +249,7 @@ def test_a_patch_that_is_too_long_is_refused_and_told_to_its_author(
 ) -> None:
     """It is no failure of the machinery, which would wait for an operator for ever."""
     policy = GatePolicy(limits=GateLimits(patch=300))
-    monkeypatch.setattr(GatePolicy, "of", lambda _: policy)
+    monkeypatch.setattr(GatePolicy, "of", lambda *_: policy)
     script = """seq 1000 > one
 if grep -q "its patch has" "$1"; then echo 1 > one; fi
 echo '{"status": "ok", "summary": "Done."}'"""
