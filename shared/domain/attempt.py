@@ -187,7 +187,8 @@ class AgentResult:
     what that program said of itself. `workspace` is what is worth knowing about the place of its
     work. `ended_by`, `left_over` and `unknown` mean what they mean for a command. `unpaid` is the
     cap that its next call to a model would have exceeded, if that is why it did not finish.
-    `structured` is its answer in the form that it was asked for. Only who ran it has its `output`:
+    `structured` is its answer in the form that it was asked for. `not_started` says why its runner
+    could not be started at all. Only who ran it has its `output`:
     it is kept apart from the rest.
     """
 
@@ -222,6 +223,7 @@ class AgentResult:
     output: RunnerOutput | None = None
     unpaid: CapReached | None = None
     structured: dict[str, Any] | None = None
+    not_started: str = ""
 
     @property
     def ok(self) -> bool:

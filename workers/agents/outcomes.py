@@ -1,7 +1,7 @@
 """The outcome of an attempt of an agent, and its question; pure."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from shared.domain.agent import AgentWork
 from shared.domain.attempt import AgentResult, AgentStatus, Attempt, CommandResult, Outcome
@@ -9,9 +9,13 @@ from shared.domain.compliance import ComplianceReport
 from shared.domain.question import Question
 from workers.agents.compliance import describe, fails
 from workers.agents.deliverable import DELIVERABLES
+from workers.agents.events import EndReason
 from workers.agents.runners.port import Capabilities, RunnerOutcome
 from workers.agents.task_text import Assignment
 from workers.passes.outcomes import outcome_of
+
+NOT_FOUND: Final = 127
+"""The exit code of a shell for a program that is missing."""
 
 _WENT_WRONG = frozenset({Outcome.FAILED, Outcome.CHECK_FAILED, Outcome.TIMED_OUT})
 
@@ -21,6 +25,7 @@ def agent_outcome(
 ) -> tuple[Outcome, str]:
     """The outcome and its reason in words; its check decides, whatever the agent says.
 
+    An agent whose runner could not be started has failed: its check was green before it.
     Without a check, an agent has failed if neither it nor those before it whose work it went on
     with have changed anything: nothing shows that the work is done. An agent that asks a person
     has not failed, unless it works without one: then the next runner goes on. One that broke the
@@ -28,6 +33,8 @@ def agent_outcome(
     failed, either: a person is asked.
     """
     outcome, reason = outcome_of(result, check)
+    if result.not_started and outcome in {Outcome.OK, *_WENT_WRONG}:
+        return Outcome.FAILED, result.not_started
     if outcome in _WENT_WRONG and result.unpaid is not None:
         return Outcome.OVER_BUDGET, result.unpaid.reason
     if outcome in _WENT_WRONG and result.status is AgentStatus.NEEDS_INPUT:
@@ -55,6 +62,16 @@ def began_with(before: str, earlier: Sequence[AgentResult]) -> str:
             break
         before = made.before
     return before
+
+
+def why_not_started(runner: str, said: RunnerOutcome, exit_code: int | None) -> str:
+    """Why a runner could not be started at all; empty if it was."""
+    if said.reason is not EndReason.NOT_STARTED:
+        return ""
+    absent = exit_code == NOT_FOUND
+    told = "is not installed on the host" if absent else "could not be started on the host"
+    detail = said.detail.strip().partition("\n")[0]
+    return f"{runner} {told}{f': {detail}' if detail else ''}"
 
 
 def summary_of(said: RunnerOutcome) -> str:

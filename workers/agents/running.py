@@ -40,7 +40,7 @@ from workers.agents.handoff import read_handoff
 from workers.agents.heartbeat import Heartbeat
 from workers.agents.kept_output import kept_output
 from workers.agents.label import AgentLabel
-from workers.agents.outcomes import answer_of, began_with, summary_of
+from workers.agents.outcomes import answer_of, began_with, summary_of, why_not_started
 from workers.agents.ports import AccessOf, CallsOf, NotesOf, ProcessesOf, RunnerOf, Workbench
 from workers.agents.process_signs import ProcessSigns
 from workers.agents.runners.port import AgentOrder, Resumed, Runner, RunnerOutcome
@@ -357,9 +357,16 @@ class _Run:
             unknown=result.unknown,
             structured=answer_of(said, self._task.assignment, self._runner.capabilities),
             output=kept_output(result, self._follower.transcript, self._unmasked),
+            not_started=self._why_not_started(said, result, tree),
         )
         made = made if made.ok else replace(made, unpaid=unpaid)
         return made if made.cancelled else self._judged(made)
+
+    def _why_not_started(self, said: RunnerOutcome, result: CommandResult, tree: str) -> str:
+        """A command of the user that has changed files was started, whatever its exit code."""
+        if tree != self._label.tree:
+            return ""
+        return why_not_started(self._label.name, said, result.exit_code)
 
     def _judged(self, made: AgentResult) -> AgentResult:
         """The result with what it did against the protocol (S4.43, S4.45)."""
@@ -394,4 +401,5 @@ def _not_started(task: AgentTask, error: Rejected) -> AgentResult:
         runner=task.name,
         mode=task.mode,
         time_budget=task.time_budget,
+        not_started=error.reason,
     )

@@ -8,7 +8,9 @@ from shared.domain.agent import AgentWork, ExecutionMode
 from shared.domain.attempt import AgentResult, AgentStatus, CommandResult, Outcome
 from shared.domain.question import Question
 from tests.unit.passes.given import NOON, ended
-from workers.agents.outcomes import agent_outcome, began_with
+from workers.agents.events import EndReason
+from workers.agents.outcomes import agent_outcome, began_with, why_not_started
+from workers.agents.runners.port import RunnerOutcome
 
 AUTONOMOUS = AgentWork(mode=ExecutionMode.AUTONOMOUS)
 ASKED = AgentResult(
@@ -74,3 +76,25 @@ def test_without_a_check_finished_work_may_be_found_complete(
 
 def test_work_that_was_taken_back_is_none() -> None:
     assert agent_outcome(replace(done("t1", "t0"), began="t0"), None)[0] is Outcome.FAILED
+
+
+ABSENT = RunnerOutcome(
+    AgentStatus.BLOCKED, EndReason.NOT_STARTED, detail="env: 'claude': No such file or directory"
+)
+
+
+@pytest.mark.parametrize("check", [None, RED, GREEN])
+def test_an_agent_that_is_not_there_has_failed_though_the_check_is_green(
+    check: CommandResult | None,
+) -> None:
+    why = why_not_started("claude-code", ABSENT, 127)
+    assert why == (
+        "claude-code is not installed on the host: env: 'claude': No such file or directory"
+    )
+    found = replace(done("t1", "t1"), status=AgentStatus.BLOCKED, not_started=why)
+    assert agent_outcome(found, check) == (Outcome.FAILED, why)
+
+
+def test_a_runner_that_began_was_started_whatever_came_of_it() -> None:
+    assert why_not_started("acp", replace(ABSENT, reason=EndReason.FAILED), 127) == ""
+    assert "could not be started" in why_not_started("acp", ABSENT, 1)
