@@ -54,6 +54,11 @@ class JudgementPlace:
         """The name of the workspace with the tree that it judges."""
         return f"{judged_workspaces(token, self.step)}{self.revision}-{self.pass_no}-{self.turn}"
 
+    def has_done_with(self, workspace: str) -> bool:
+        """Whether that one, of its step, is its own or that of an earlier judgement."""
+        own = (self.revision, self.pass_no, self.turn)
+        return tuple(map(int, workspace.rsplit("-", 3)[1:])) <= own
+
     def record(self, token: str) -> str:
         """Its name on the host; each judgement has a record of its own."""
         number = self.turn * _TURN + self.pass_no

@@ -1,11 +1,12 @@
 """Accepting jobs: a delivery is merged with its line, examined, and checked on that tree."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count, product, starmap
+from sys import maxsize
 from typing import Any
 
 from shared.deliveries.attestation import AttestationKeys, CheckedTree, Checks
@@ -13,11 +14,12 @@ from shared.deliveries.store import PatchStore
 from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.delivery import Judgement, Rejection
 from shared.domain.delivery_facts import DeliveryJudged
+from shared.domain.errors import ReplanError
 from shared.secrets.masking import Masker
 from shared.store import deliveries, jobs, looks
 from shared.store.database import Database
 from shared.store.deliveries import CheckRun
-from workers.acceptances import AcceptanceBrief, acceptance_brief
+from workers.acceptances import AcceptanceBrief, JudgementPlace, acceptance_brief
 from workers.agents.workspaces.workspaces import Workspaces
 from workers.deliveries.line import Line
 from workers.deliveries.merging import Merge, merge_behind
@@ -25,12 +27,12 @@ from workers.deliveries.tree_checks import MOST_ROUNDS, CheckResult, require_all
 from workers.process.journal import Journal
 from workers.process.leases import Hold
 from workers.roles.executor import Guards
-from workers.roles.left_checks import LeftChecks, judgement_record
+from workers.roles.left_checks import LeftChecks, drop_judged, judgement_record
 from workers.roles.pass_means import Agents, require_setup_allowed
 from workers.secrets import KnownSecrets, Secrecy, mask_attempt
 from workers.shells.door import Door, PassJudge
 from workers.shells.ports import Connections, Shell
-from workers.store import pass_brief
+from workers.store import PassBrief, pass_brief
 
 STAGE = "accept"
 
@@ -90,8 +92,14 @@ class Acceptor:
         with self._database.autocommit() as connection:
             brief = acceptance_brief(connection, hold.job)
             known = deliveries.judgement_of(connection, brief.own.id, brief.acceptance.turn)
-        judgement = known or self._judgement(hold, brief)
-        hold.afterwards.append(partial(self._drop, brief))
+        try:
+            judgement = known or self._judgement(hold, brief)
+        except ReplanError:
+            if hold.withdrawn.is_set():  # nobody goes on with what it has made
+                with suppress(ReplanError):
+                    self._drop(brief.place, brief.judgement)
+            raise
+        hold.afterwards.append(partial(self._drop, brief.place, brief.judgement))
         return DeliveryJudged(
             brief.step,
             brief.job.revision,
@@ -102,10 +110,22 @@ class Acceptor:
         )
 
     def end_left(self, hold: Hold) -> None:
-        """End the checks that run for a delivery of a step that nobody awaits. Raises Transient."""
+        """End the checks that run for a delivery of a step that nobody awaits. Raises Transient.
+
+        Their workspaces go too, as far as their host can be reached.
+        """
+        job = hold.job
+        assert job.run_id is not None and job.step is not None  # noqa: S101, PT018 - of a step
+        last = JudgementPlace(job.run_id, job.step, job.revision, job.pass_no, maxsize)
         with self._database.autocommit() as connection:
-            place = pass_brief(connection, hold.job)
+            place = pass_brief(connection, job)
+            delivered = deliveries.of_pass(
+                connection, last.run_id, last.step, last.revision, last.pass_no
+            )
         self._left.end(hold, place, self._secrecy.secrets_for(()).masker)
+        if delivered is not None:
+            with suppress(ReplanError):
+                self._drop(place, last)
 
     def _judgement(self, hold: Hold, brief: AcceptanceBrief) -> Judgement:
         secrets = self._secrecy.secrets_for(brief.checks)
@@ -151,11 +171,11 @@ class Acceptor:
         fresh = partial(spaces.restore, workspace, merge.tree)
         return merge, self._check(hold, brief, merge, workspace.path, fresh=fresh, secrets=secrets)
 
-    def _drop(self, brief: AcceptanceBrief) -> None:
-        """Remove the workspace of a judgement: its commit is kept."""
-        name = brief.judgement.workspace(brief.place.token)
-        with closing(self._connections.shell(brief.place.host)) as shell:
-            Workspaces(shell, brief.repository, root=self._agents.workspaces).drop(name)
+    def _drop(self, place: PassBrief, last: JudgementPlace) -> None:
+        if place.repository is not None:
+            with closing(self._connections.shell(place.host)) as shell:
+                spaces = Workspaces(shell, place.repository, root=self._agents.workspaces)
+                drop_judged(spaces, place.token, last)
 
     def _check(
         self,

@@ -11,7 +11,8 @@ from shared.secrets.masking import Masker
 from shared.store import claims, looks
 from shared.store.database import Database
 from shared.store.looks import RunningLook
-from workers.acceptances import JudgementPlace
+from workers.acceptances import JudgementPlace, judged_workspaces
+from workers.agents.workspaces.workspaces import Workspaces
 from workers.passes.outcomes import outcome_of
 from workers.process.journal import Journal
 from workers.process.leases import Hold
@@ -47,6 +48,15 @@ def judgement_record(
         claim=job.token,
         claims=known,
     )
+
+
+def drop_judged(workspaces: Workspaces, token: str, last: JudgementPlace) -> None:
+    """Remove the workspaces of that judgement and of its step's earlier ones.
+
+    Their commits are kept. An earlier one that was overtaken has left its workspace to us.
+    """
+    there = workspaces.attempts(judged_workspaces(token, last.step))
+    workspaces.drop(*filter(last.has_done_with, there))
 
 
 class LeftChecks:

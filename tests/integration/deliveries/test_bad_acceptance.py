@@ -88,6 +88,10 @@ class Judging:
         """How the checks ended."""
         return self.sessions.rows("SELECT outcome FROM attempts WHERE look ORDER BY id")
 
+    def judged(self) -> list[Path]:
+        """The workspaces of judgements that are left."""
+        return list((self.folder / "workspaces/app/attempts").glob("*-judged-*"))
+
     def assert_accepted(self, count: int = 1) -> None:
         """All of it is accepted, and on the remote."""
         assert self.sessions.phases() == ["done"] * count, self.sessions.problems()
@@ -208,6 +212,19 @@ def test_the_host_keeps_no_output_of_a_check_that_got_a_secret(
     ] == []
 
 
+def test_a_check_that_is_cut_short_is_repeated_on_the_merged_tree(judging: Judging) -> None:
+    """It had changed a file by then, and the shell that waits for it was killed."""
+    mark = judging.folder / "mark"
+    script = f"[ -e {mark} ] && exit\necho dirty >one\n>{mark}\nkill -9 $1\n"
+    judging.sessions.source.commit(**{"tools/check.sh": script})
+    judging.publish("sh tools/check.sh $PPID")
+    judging.sessions.carry_on()
+    judging.assert_accepted()
+    assert judging.looks() == [("unknown",), ("ok",), ("ok",)]
+    numbers = judging.sessions.rows("SELECT number FROM attempts WHERE look ORDER BY number")
+    assert numbers == [(1,), (2,), (3,)]
+
+
 def test_two_workers_that_accept_at_once_run_a_check_once(judging: Judging) -> None:
     """The second one waits for what the first one has started; only its report counts."""
     counts, go = judging.folder / "counts", judging.folder / "go"
@@ -237,6 +254,7 @@ def test_a_head_that_moves_ends_what_was_checked_behind_another(judging: Judging
     phases = judging.sessions.phases()
     assert phases == ["waiting", "done"], (phases, judging.sessions.problems())
     assert judging.looks() == [("cancelled",), ("failed",), ("ok",), ("ok",)]
+    assert judging.judged() == []
 
 
 @pytest.mark.parametrize("fact", [CancelRequested(), RevisionRequested(1, "not like this")])
@@ -247,6 +265,7 @@ def test_a_check_that_nobody_awaits_does_not_run_on(
     """The run is cancelled, or a person wants the step revised, and its worker may be gone."""
     (job,) = judging.publish(judging.hangs)
     with judging.hanging(job) as process:
+        assert len(judging.judged()) == 1
         if gone:
             judging.lose()
         judging.tell(fact)
@@ -255,3 +274,4 @@ def test_a_check_that_nobody_awaits_does_not_run_on(
     judging.sessions.carry_on()
     assert not runs(process)
     assert judging.looks() == [("cancelled",)]
+    assert judging.judged() == []

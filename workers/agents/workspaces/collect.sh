@@ -58,11 +58,18 @@ collect() { # attempt...: beyond the cap, remove what is kept, the oldest first;
   tidy
   tell total "$(size_of "$place")"
 }
-drop() { # remove the workspace of the attempt, whatever it holds
+drop() { # attempt...: remove their workspaces, whatever they hold
   require_place
-  find_workspace || return 0
-  rm -f "$place/attempts/$attempt"
-  remove "$made"
+  for attempt; do
+    find_workspace || continue
+    rm -f "$place/attempts/$attempt"
+    remove "$made"
+  done
+}
+tell_attempts() { # text: tell the attempts with a workspace whose names begin with it
+  for each in "$place/attempts/$1"*; do
+    [ ! -e "$each" ] || tell attempt "${each##*/}"
+  done
 }
 is_used() { # check whether a process has its folder there
   set -- "$(cd "$made" && pwd -P)"

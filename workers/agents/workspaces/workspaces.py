@@ -212,13 +212,19 @@ class Workspaces:
             values(fields, "unkept"),
         )
 
-    def drop(self, attempt: str) -> None:
-        """Remove the workspace of an attempt with all it holds; nothing of it is kept.
+    def attempts(self, begins: str) -> tuple[str, ...]:
+        """The attempts with a workspace whose names begin with that text."""
+        return values(self._run(("collect",), ("tell_attempts", begins), {}, _LOOK), "attempt")
+
+    def drop(self, *attempts: str) -> None:
+        """Remove the workspaces of attempts with all they hold; nothing of it is kept.
 
         It is for those that anybody can make again, and in which nothing runs any more.
         """
-        _require_name("attempt", attempt)
-        self._run(("collect",), ("drop",), {"attempt": attempt}, _WORK)
+        for attempt in attempts:
+            _require_name("attempt", attempt)
+        if attempts:
+            self._run(("collect",), ("drop", *attempts), {}, _WORK)
 
     def _in(
         self,
