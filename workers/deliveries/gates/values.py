@@ -140,20 +140,24 @@ class GateReport:
 def oids_to_read(changes: Collection[FileChange], limits: GateLimits = USUAL) -> tuple[str, ...]:
     """The blobs whose content the gates need, each once; none that is too large anyway.
 
-    They are no more than may be read: new ones before old ones, and small ones before large ones.
+    They are no more than may be read, of small files first: of each file, both sides or none, as
+    text that was there before is not new.
     """
-    new = {c.new_oid: c.size for c in changes if c.has_new_blob}
-    old = {c.old_oid: c.old_size for c in changes if c.has_old_blob and c.old_oid not in new}
-    chosen, total = [], 0
-    for oid, size in (*_by_size(new), *_by_size(old)):
-        if size <= min(limits.file, limits.read - total):
-            chosen.append(oid)
-            total += size
+    chosen: dict[str, int] = {}
+    left = limits.read
+    for change in sorted(changes, key=lambda each: (each.size + each.old_size, each.path)):
+        sides = {
+            oid: size
+            for oid, size, has in (
+                (change.old_oid, change.old_size, change.has_old_blob),
+                (change.new_oid, change.size, change.has_new_blob),
+            )
+            if has and size <= limits.file and oid not in chosen
+        }
+        if sum(sides.values()) <= left:
+            chosen |= sides
+            left -= sum(sides.values())
     return tuple(chosen)
-
-
-def _by_size(blobs: Mapping[str, int]) -> list[tuple[str, int]]:
-    return sorted(blobs.items(), key=lambda each: (each[1], each[0]))
 
 
 def folders_to_list(changes: Collection[FileChange]) -> tuple[str, ...]:
