@@ -12,7 +12,12 @@ from shared.domain.errors import Defect
 from shared.store.delivery_tables import ReviewRow
 
 _DELIVERY = text("""
-    SELECT deliveries.id, deliveries.sha256, deliveries.base, deliveries.tree, deliveries.runner,
+    SELECT deliveries.id, deliveries.sha256, deliveries.base, deliveries.tree,
+        array(
+            SELECT DISTINCT body ->> 'runner' FROM attempts
+            WHERE attempts.run_id = deliveries.run_id AND attempts.step = deliveries.step
+              AND NOT look AND body ->> 'runner' <> ''
+        ) AS authors,
         deliveries.deliverables, checked.onto, checked.tree AS merged,
         coalesce(before.report, checked.report) AS report
     FROM deliveries
@@ -39,14 +44,15 @@ class ReviewedDelivery:
     """A delivery as its reviewer gets it.
 
     `base` is the session's commit or tree before it, and `tree` is what would be published: both of
-    its newest judgement, or its own if it was never judged. `runner` wrote it.
+    its newest judgement, or its own if it was never judged. `authors` are the runners that have
+    worked on its step: what was rejected goes on in the next delivery.
     """
 
     id: int
     sha256: str
     base: str
     tree: str
-    runner: str | None
+    authors: frozenset[str]
     deliverables: Mapping[str, Any]
     checks: Sequence[Mapping[str, Any]]
 
@@ -74,7 +80,7 @@ def delivery_of(
         row.sha256,
         row.base if row.merged is None else row.onto,
         row.merged or row.tree,
-        row.runner,
+        frozenset(row.authors),
         row.deliverables,
         tuple((row.report or {}).get("checks", ())),
     )

@@ -1,7 +1,7 @@
 """What a reviewer is asked about a delivery, and how its answer is read."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -88,16 +88,15 @@ def read_review(answer: Mapping[str, Any] | None) -> ReviewResult:
 
 
 def reviewers_of(
-    named: Sequence[str], startable: Sequence[str], author: str | None
+    named: Sequence[str], startable: Sequence[str], authors: Collection[str]
 ) -> tuple[str, ...]:
-    """The runners that may review, in their order: whoever has not written it comes first.
+    """The runners that may review, in their order: whoever has no part in it comes first.
 
-    `named` are those of the repository, `startable` those that it has where it names none. An
-    author may review its own program's work only in a fresh session, and only as the last one.
+    `named` are those of the repository, `startable` those that it has where it names none. Its
+    authors may review their own programs' work only in a fresh session, and only as the last ones.
     """
     listed = dict.fromkeys(named or startable)
-    others = tuple(each for each in listed if each != author)
-    return (*others, *(each for each in listed if each == author))
+    return tuple(sorted(listed, key=lambda each: each in authors))
 
 
 def _checks(checks: Sequence[Mapping[str, Any]]) -> PromptText:

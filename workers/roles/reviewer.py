@@ -167,7 +167,7 @@ class Reviewer:
         """Those that the host has, as many as are asked; one that is alone is asked again."""
         place = review.repository
         usual = [name for name in place.startable if name in REVIEWERS]
-        named = reviewers_named(place.reviewers, usual, review.delivery.runner)
+        named = reviewers_named(place.reviewers, usual, review.delivery.authors)
         programs = {name: self._agents.runner_of(name, None).program for name in named}
         asked = "\n".join(f"command -v {p} >/dev/null && echo {p}" for p in programs.values())
         found = shell.run(Call(f"{asked}\n:", _LOOK_SECONDS)).stdout.decode().split()

@@ -70,6 +70,17 @@ def test_a_reviewer_reads_exactly_what_will_be_published_and_changes_nothing_of_
         "SELECT key, outcome, look, body FROM attempts WHERE command LIKE 'Review %'"
     )
     assert (key, outcome, look) == (review.attempt_key, "ok", True)
+    with sessions.database.begin() as connection:
+        given = reviews.delivery_of(connection, 1, 1, 0, 1)
+        assert given.authors == {"claude-code"}
+        other = text(
+            "UPDATE attempts SET body = jsonb_set(body, '{runner}', '\"codex\"') WHERE look"
+        )
+        connection.execute(other)
+        assert reviews.delivery_of(connection, 1, 1, 0, 1).authors == {"claude-code"}
+        connection.execute(text("UPDATE attempts SET look = FALSE"))
+        both = {"claude-code", "codex"}
+        assert reviews.delivery_of(connection, 1, 1, 0, 1).authors == both
     assert isinstance(body, dict)
     assert (body["tokens"], body["cost"], body["model"]) == (15, "0.25", "scripted")
 

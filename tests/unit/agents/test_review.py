@@ -91,20 +91,25 @@ def test_a_review_claims_nothing_about_work_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "author", "order"),
+    ("named", "authors", "order"),
     [
-        ((), "claude-code", ("codex", "claude-code")),
-        ((), "codex", ("claude-code", "codex")),
-        ((), None, ("claude-code", "codex")),
-        (("codex",), "codex", ("codex",)),
-        (("codex", "claude-code"), "claude-code", ("codex", "claude-code")),
-        (("claude-code", "codex"), "claude-code", ("codex", "claude-code")),
+        ((), ["claude-code"], ("codex", "claude-code")),
+        ((), ["codex"], ("claude-code", "codex")),
+        ((), [], ("claude-code", "codex")),
+        (("codex",), ["codex"], ("codex",)),
+        (("codex", "claude-code"), ["claude-code"], ("codex", "claude-code")),
+        (("claude-code", "codex"), ["claude-code"], ("codex", "claude-code")),
+        (
+            ("codex", "claude-code", "qwen"),
+            ["codex", "claude-code"],
+            ("qwen", "codex", "claude-code"),
+        ),
     ],
 )
 def test_who_has_written_it_reviews_last(
-    named: tuple[str, ...], author: str | None, order: tuple[str, ...]
+    named: tuple[str, ...], authors: list[str], order: tuple[str, ...]
 ) -> None:
-    assert reviewers_of(named, ("claude-code", "codex"), author) == order
+    assert reviewers_of(named, ("claude-code", "codex"), authors) == order
 
 
 def test_who_can_review_is_who_answers_in_a_given_form() -> None:
