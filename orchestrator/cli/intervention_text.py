@@ -44,7 +44,14 @@ def show_waiting(console: Console, interventions: Iterable["InterventionView"]) 
 
 def show_evidence(console: Console, waits: "InterventionView") -> None:
     """Print what is known about it: what would run, what ran, or what a host has recorded."""
-    from orchestrator.words import approvals, causes, spending, unknown_outcomes, unknown_records
+    from orchestrator.words import (
+        approvals,
+        causes,
+        deliveries,
+        spending,
+        unknown_outcomes,
+        unknown_records,
+    )
 
     for wanted in waits.wanted:
         _show(console, approvals.describe(wanted))
@@ -54,6 +61,7 @@ def show_evidence(console: Console, waits: "InterventionView") -> None:
         _show(console, spending.describe_unpaid(waits.unpaid))
     _show(console, unknown_records.describe(waits.records))
     _show(console, causes.describe(waits.causes))
+    _show(console, deliveries.describe_rejected(waits.rejected))
     if waits.agent is not None:
         show_agents(console, [waits.agent])
     if waits.asker is not None:

@@ -27,7 +27,9 @@ from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.domain.next_step import Advice, Blank, NextStep
 from shared.domain.records import HostRecord
+from shared.domain.rejected_delivery import RejectedDelivery
 from shared.domain.spending import Unpaid
+from shared.store import rejected_deliveries
 from shared.store.tables import InterventionRow, RunRow
 from shared.wire import decode_next_step, from_json
 
@@ -58,7 +60,8 @@ class InterventionView:
     it is an agent's, and its options are suggestions. The kind `forgotten` has `records`, which a
     host has and the database does not know. `causes` are what the host says is wrong, where
     evidence was gathered before a person was asked. `agent` is the newest attempt of the step, if
-    an agent made it and it waits; `unpaid` is what an agent could not pay.
+    an agent made it and it waits; `unpaid` is what an agent could not pay. `rejected` is why the
+    newest delivery of the step that came back was rejected, while it waits.
     """
 
     id: int
@@ -79,6 +82,7 @@ class InterventionView:
     agent: AgentAttempt | None = None
     asker: asked.Asker | None = None
     unpaid: UnpaidView | None = None
+    rejected: RejectedDelivery | None = None
 
     @property
     def name(self) -> str:
@@ -149,6 +153,8 @@ def _views(connection: Connection, rows: Sequence[Any]) -> tuple[InterventionVie
     causes = newest_causes(connection, {place for place in escalated.values() if None not in place})
     open_at = {row.id: (row.run_id, row.step) for row in rows if row.closed_at is None}
     agents = newest_of_steps(connection, {at for at in open_at.values() if None not in at})
+    open_runs = {run_id for run_id, step in open_at.values() if None not in (run_id, step)}
+    rejected = rejected_deliveries.by_step(connection, sorted(open_runs)) if open_runs else {}
     return tuple(
         _view(
             row,
@@ -157,6 +163,7 @@ def _views(connection: Connection, rows: Sequence[Any]) -> tuple[InterventionVie
             causes.get(escalated.get(row.id, (0, 0)), ()),
             agent=agents.get(open_at.get(row.id, (0, 0))),
             asker=askers.get(row.id),
+            rejected=rejected.get(open_at.get(row.id, (0, 0)), (None,))[-1],
         )
         for row in rows
     )
@@ -198,6 +205,7 @@ def _view(
     *,
     agent: AgentAttempt | None,
     asker: asked.Asker | None,
+    rejected: RejectedDelivery | None,
 ) -> InterventionView:
     ref = Ref(row.task_id, step=row.step, target=row.target)
     records = tuple(from_json(HostRecord, record) for record in row.records)
@@ -216,6 +224,7 @@ def _view(
             adoptable=not any(record.differs for record in records),
             options=row.options,
             any_text=asker is not None,
+            delivered=rejected is not None,
             unpaid=None if row.unpaid is None else from_json(Unpaid, row.unpaid),
         ),
         opened_at=row.opened_at,
@@ -230,6 +239,7 @@ def _view(
         unpaid=unpaid_of(row, ref),
         agent=agent,
         asker=asker,
+        rejected=rejected,
     )
 
 
@@ -244,8 +254,12 @@ def next_steps(
     options: Sequence[str] = (),
     any_text: bool = False,
     unpaid: Unpaid | None = None,
+    delivered: bool = False,
 ) -> tuple[Advice, ...]:
-    """What a person can do about intervention `number`; `given` is what its cause suggests."""
+    """What a person can do about intervention `number`; `given` is what its cause suggests.
+
+    `delivered` says that a delivery of its step came back.
+    """
     if approvable and ref.step is not None:
         return _of_approval(number, ref)
     if kind == InterventionKind.UNKNOWN and ref.step is not None:
@@ -260,6 +274,9 @@ def next_steps(
         return (*(() if given is None else (given,)), *_of_session(kind, ref))
     usual = _of_step(kind, ref) if ref.step is not None else _of_task(kind, ref)
     proposed = () if given is None or given in usual else (given,)
+    if delivered:
+        first, *others = usual
+        return (*proposed, first, NextStep.of("delivery show", ref), *others)
     return (*proposed, *usual)
 
 
@@ -272,6 +289,7 @@ def _of_step(kind: str, ref: Ref) -> tuple[Advice, ...]:
         )
     by_hand = NextStep.of("step revise", ref, file=Blank("revision.yaml"))
     look = NextStep.of("bundle show", ref)
+    show = NextStep.of("step show", ref)
     send = NextStep.of("bundle send", ref)
     now = NextStep.of("step revise", ref, now=True)
     abandon = NextStep.of("step abandon", ref)
@@ -286,25 +304,11 @@ def _of_step(kind: str, ref: Ref) -> tuple[Advice, ...]:
         case InterventionKind.REVISION:
             return (by_hand, look, now, _resume(ref), abandon, _cancel(ref))
         case InterventionKind.ROLLBACK:
-            return (
-                NextStep.of("step show", ref),
-                _resume(ref),
-                by_hand,
-                now,
-                abandon,
-                _cancel(ref),
-            )
+            return (show, _resume(ref), by_hand, now, abandon, _cancel(ref))
         case InterventionKind.APPROVAL:  # opened without saying what it asks for
-            return (
-                _resume(ref),
-                by_hand,
-                NextStep.of("step show", ref),
-                now,
-                abandon,
-                _cancel(ref),
-            )
+            return (_resume(ref), by_hand, show, now, abandon, _cancel(ref))
         case InterventionKind.BLOCKED:
-            return (by_hand, NextStep.of("step show", ref), now, abandon, _cancel(ref))
+            return (by_hand, show, now, abandon, _cancel(ref))
         case InterventionKind.SPENDING:
             return (by_hand, look, abandon, _cancel(ref))
     return (_resume(ref), by_hand, abandon, _cancel(ref))

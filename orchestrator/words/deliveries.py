@@ -1,5 +1,7 @@
 """Messages about deliveries, checkpoints and sessions."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import assert_never
 
 from orchestrator.words.kinds import MessageKind, Tone
@@ -14,6 +16,7 @@ from shared.domain.delivery_facts import (
     RunPaused,
     SessionClosed,
 )
+from shared.domain.rejected_delivery import RejectedDelivery
 
 DeliveryFact = (
     DeliveryJudged
@@ -73,6 +76,15 @@ def delivery_words(fact: DeliveryFact) -> tuple[MessageKind, Tone, str]:
             return MessageKind.TASK, Tone.PLAIN, f"{fact.paused_by} paused it"
         case _:
             assert_never(fact)
+
+
+def describe_rejected(rejected: RejectedDelivery | None) -> Iterator[tuple[str, str]]:
+    """Why a delivery came back, as a name and a text; what checks printed is shown with it."""
+    if rejected is not None:
+        yield (
+            f"its delivery of pass {rejected.pass_no} came back",
+            str(replace(rejected, output="")),
+        )
 
 
 def _why(reason: str) -> str:

@@ -9,7 +9,15 @@ from orchestrator.views.proofs import StepProof
 from orchestrator.views.report import Report
 from orchestrator.views.spending import Spending
 from orchestrator.views.steps import StepView
-from orchestrator.words import approvals, causes, notes, postponed, proofs, unknown_outcomes
+from orchestrator.words import (
+    approvals,
+    causes,
+    deliveries,
+    notes,
+    postponed,
+    proofs,
+    unknown_outcomes,
+)
 from orchestrator.words.agents import describe_agent
 from orchestrator.words.prose import code, prose
 from orchestrator.words.quantities import clock, count_of
@@ -209,6 +217,7 @@ def _evidence(waits: InterventionView) -> list[str]:
     if waits.evidence is not None:
         parts += unknown_outcomes.describe(waits.evidence)
     parts += causes.describe(waits.causes)
+    parts += deliveries.describe_rejected(waits.rejected)
     lines = []
     for name, text in parts:
         first, *rest = text.split("\n")

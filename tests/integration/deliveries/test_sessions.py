@@ -23,7 +23,9 @@ from orchestrator.views.deliveries import delivery_view
 from orchestrator.views.interventions import intervention
 from shared.domain.agent import AgentWork, RunnerChoice
 from shared.domain.config import Policy
-from shared.domain.plan import Step, Subtask, SubtaskKind
+from shared.domain.delivery import Rejection
+from shared.domain.next_step import command_line
+from shared.domain.plan import Recovery, Step, Subtask, SubtaskKind
 from shared.domain.target import Repository
 from shared.settings import load_settings
 from shared.store import repositories
@@ -203,6 +205,25 @@ def test_a_conflict_is_merged_by_its_author(sessions: Sessions) -> None:
     assert sessions.rows("SELECT rejection FROM deliveries WHERE status = 'rejected'") == [
         ("conflict",)
     ]
+
+
+def test_what_waits_says_that_its_delivery_conflicted(sessions: Sessions) -> None:
+    """Commands run again on the head and fail for their own reason, which is not the cause."""
+    appends = "grep -q hello readme && echo {} > readme"
+    steps = [
+        step([appends.format(number)], ordinal=number, check=f"grep -q {number} readme")
+        for number in (1, 2)
+    ]
+    sessions.submit(*(replace(each, recovery=Recovery.REPLAN) for each in steps))
+    sessions.carry_on()
+    [(kind, number, _)] = sessions.problems()
+    assert (kind, number) == ("revision", 2)
+    with sessions.database.begin() as connection:
+        asked = intervention(connection, "I1")
+    assert asked.rejected is not None
+    assert asked.rejected.rejection is Rejection.CONFLICT
+    assert "readme" in str(asked.rejected)
+    assert "replan delivery show T1.2@app" in {command_line(each) for each in asked.next_steps}
 
 
 def test_an_agent_that_changes_nothing_delivers_nothing(sessions: Sessions) -> None:

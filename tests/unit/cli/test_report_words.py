@@ -21,9 +21,11 @@ from orchestrator.words.report import markdown
 from shared.domain.attempt import Outcome
 from shared.domain.cause import Cause, CauseKind
 from shared.domain.config import Policy
+from shared.domain.delivery import Rejection
 from shared.domain.ids import parse_ref
 from shared.domain.next_step import NextStep
 from shared.domain.plan import Author, OnFailure, PlanningRole, Recovery
+from shared.domain.rejected_delivery import RejectedDelivery
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
 from shared.visible import visible
 
@@ -213,11 +215,14 @@ def test_what_waits_for_a_person_stands_there_with_what_to_type() -> None:
         AT,
         None,
         causes=tuple(Cause(CauseKind.PORT_CLOSED, str(port), 1) for port in range(1, 11)),
+        rejected=RejectedDelivery(2, Rejection.CONFLICT, conflicts=("shared.txt",)),
     )
     told = markdown(replace(report, task=replace(report.task, interventions=(waits,))))
     assert "**Waits for you** (escalation): nobody knows" in told
     assert "    wrong on the host: nothing listens on port 1\n" in told
     assert "        and 2 more\n" in told
+    assert "    its delivery of pass 2 came back: It cannot be merged" in told
+    assert "        Files with conflicts: shared.txt\n" in told
     assert "\n    replan task show T7" in told
 
 
