@@ -17,6 +17,8 @@ from orchestrator.views.deliveries import (
 )
 from orchestrator.views.interventions import intervention
 from shared.domain.delivery_facts import DeliveryAllowed, DeliveryRejected
+from shared.domain.errors import Rejected
+from shared.domain.next_step import Blank, NextStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,16 @@ def accept(
     """Accept a delivery, or all those of a step or session that wait for a person, or reject them.
 
     An accepted one goes into the queue of its session, a rejected one back to its author with the
-    note. Without `apply`, nothing is written. Raises Rejected when nothing waits there, or when
-    somebody else has answered first.
+    note. Without `apply`, nothing is written. Raises Rejected when nothing waits there, when
+    somebody else has answered first, or when a rejection has no note.
     """
+    if reject and not note.strip():
+        blank = Blank("WHY, AND WHAT TO DO INSTEAD", text=True)
+        raise Rejected(
+            "a rejection needs a note, which its author reads",
+            stage="input",
+            next_step=NextStep.of("accept run", name, reject=True, note=blank, apply=apply),
+        )
     with caller.database.begin() as connection:
         waiting = waiting_deliveries(connection, name)
     why = tuple(each.why for each in waiting)

@@ -24,7 +24,7 @@ def run(
     ],
     *,
     reject: Annotated[bool, typer.Option("--reject", help="Send it back instead.")] = False,
-    note: Annotated[str, typer.Option(help="With --reject: why, for its author.")] = "",
+    note: Annotated[str, typer.Option(help="Why, for its author: --reject needs it.")] = "",
     apply: ApplyOption = False,
 ) -> Result:
     """Accept what waits for a person: it goes into the queue of its session, or back.

@@ -107,8 +107,13 @@ def after_failed_review(step: StepState, fact: JobFailed) -> StepAdvance:
     return _show_person(replace(step, postponed=0), reason, fact.stage)
 
 
-def after_refusal(step: StepState, policy: Policy) -> StepAdvance:
-    """Follow the end of a pass of which the gates let nothing be published."""
+def after_refusal(step: StepState, policy: Policy, *, repeated: bool = False) -> StepAdvance:
+    """Follow the end of a pass of which the gates let nothing be published.
+
+    A step that `repeated` what was rejected before would do so once more: its planner is asked.
+    """
+    if repeated:
+        step = replace(step, rejections=max(step.rejections, policy.max_delivery_attempts - 1))
     return _back_to_author(step, policy)
 
 

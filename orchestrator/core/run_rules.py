@@ -178,7 +178,7 @@ def _after_pass(state: RunState, step: StepState, fact: f.PassFinished) -> StepA
     if fact.ending is Ending.DONE and fact.published is not None:
         return after_publishing(counted, fact.published)
     if fact.ending is Ending.REFUSED:
-        return after_refusal(counted, state.policy)
+        return after_refusal(counted, state.policy, repeated=fact.repeated)
     return after_pass(step, state.policy, fact, seed=state.id)
 
 

@@ -100,7 +100,8 @@ class PassFinished(OfPass):
     `asked` holds the texts that wait for a person's approval, `question` the question to a person,
     if the pass ended for one of these; `error_class` is the kind of its last error. `records` holds
     what the target has recorded and the database does not know, and `unpaid` what an agent could
-    not pay, if the pass ended for that. `published` is what it has to deliver, if anything.
+    not pay, if the pass ended for that. `published` is what it has to deliver, if anything;
+    `repeated` says that it was refused because the same was rejected before.
     """
 
     ending: Ending
@@ -112,6 +113,7 @@ class PassFinished(OfPass):
     records: tuple[HostRecord, ...] = ()
     unpaid: Unpaid | None = None
     published: Published | None = None
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ _WEAKER: Final[Mapping[str, Callable[[Finding], str]]] = {
 _WORDS: Final[Mapping[GateRule, Callable[[Finding], str]]] = {
     GateRule.DELIVERABLES: lambda f: f.detail,
     GateRule.NO_OP: lambda _: "it changes nothing",
+    GateRule.SAME_AGAIN: lambda f: f"the same change was rejected before: {f.detail}",
     GateRule.BASE: lambda f: f"it was made from {f.detail[:12]}, which the session does not have",
     GateRule.LEFT_OUT: lambda f: f"{f.path} is too large or cannot be read: no tree can hold it",
     GateRule.FILE_SIZE: lambda f: f"{f.path} has {f.count} bytes; at most {f.bound} are accepted",

@@ -13,6 +13,7 @@ class GateRule(StrEnum):
 
     DELIVERABLES = "deliverables"  # they are not valid, or not those of this delivery
     NO_OP = "no_op"  # it changes nothing
+    SAME_AGAIN = "same_again"  # somebody has rejected the same change before
     BASE = "base"  # it was made from a commit that the session does not have
     LEFT_OUT = "left_out"  # its tree does not hold a file of the workspace
     FILE_SIZE = "file_size"
@@ -68,9 +69,10 @@ class Finding:
 
     `detail` is what it found, never a secret: the pattern of a rule of the repository, the target
     of a link, the older commit, a kind or the name of a secret, a `NameFault`, a `Weakening`, the
-    other name; for DELIVERABLES the reason in words. `count` is a number that belongs to it: a
-    line, bytes, files, tests; `bound` is what it was compared with, a limit or the count before.
-    `more` counts further paths of which the same is true, and that are not named.
+    other name; for DELIVERABLES the reason in words, for SAME_AGAIN that of the rejection. `count`
+    is a number that belongs to it: a line, bytes, files, tests; `bound` is what it was compared
+    with, a limit or the count before. `more` counts further paths of which the
+    same is true, and that are not named.
     """
 
     rule: GateRule

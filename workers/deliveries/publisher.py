@@ -11,7 +11,7 @@ from shared.domain.attempt import AgentResult, Attempt
 from shared.domain.budget import Ending
 from shared.domain.delivery import DeliveryStatus, Published, Rejection, Trust
 from shared.domain.finding_words import explain_person, explain_refusal
-from shared.domain.findings import Effect, Finding
+from shared.domain.findings import Effect, Finding, GateRule
 from shared.domain.jobs import Job
 from shared.domain.plan import SubtaskKind
 from shared.domain.target import Repository
@@ -40,6 +40,8 @@ from workers.passes.ports import PassOrder, PassResult
 from workers.sessions import SessionBrief
 
 STAGE = "publish"
+
+_BY_SOMEBODY = frozenset({Rejection.PERSON, Rejection.REVIEWER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,9 @@ class Publisher:
         if known is None:
             return result, None
         if known.status is DeliveryStatus.REFUSED:
-            return replace(result, ending=Ending.REFUSED, reason=known.reason), None
+            repeated = any(each.rule is GateRule.SAME_AGAIN for each in _findings(known))
+            refused = replace(result, ending=Ending.REFUSED, reason=known.reason)
+            return replace(refused, repeated=repeated), None
         return result, _published(known, work)
 
     def _known(self, job: Job) -> Delivery | None:
@@ -125,9 +129,28 @@ class Publisher:
             claim=claim,
             from_head=self._head(work) in {None, base},
             policy=GatePolicy.of(work.repository, _checks(work.order)),
+            rejected=self._why_rejected(work, snapshot.tree),
             masker=masker,
         )
         return examine(read_for_gates(work.line, given, base))
+
+    def _why_rejected(self, work: Work, tree: str) -> str | None:
+        """Why a person or a reviewer has rejected the same work of these commands; None if nobody.
+
+        An agent is told why, and may have more to say about the same work.
+        """
+        order = work.order
+        if _by_agent(order):
+            return None
+        with self._database.autocommit() as connection:
+            back = deliveries.sent_back(connection, order.run_id, order.step.ordinal)
+        same = (order.revision, work.bench.base, tree)
+        reasons = (
+            each.reason
+            for each in back
+            if each.rejection in _BY_SOMEBODY and (each.revision, each.base, each.tree) == same
+        )
+        return next(reasons, None)
 
     def _head(self, work: Work) -> str | None:
         """The head that the session has now; None where it began, as every work in it did then."""
@@ -191,7 +214,7 @@ class Publisher:
 
 
 def _published(delivery: Delivery, work: Work) -> Published:
-    findings = [from_json(Finding, each) for each in delivery.findings]
+    findings = _findings(delivery)
     allowed = delivery.trust is Trust.PERSON
     reviewed = delivery.trust is Trust.REVIEW or (allowed and bool(work.repository.reviewers))
     for_person = [each for each in findings if each.effect is Effect.PERSON]
@@ -201,6 +224,10 @@ def _published(delivery: Delivery, work: Work) -> Published:
         allowed=allowed,
         why=explain_person(for_person),
     )
+
+
+def _findings(delivery: Delivery) -> list[Finding]:
+    return [from_json(Finding, each) for each in delivery.findings]
 
 
 def read_for_gates(line: Line, given: GateInput, head: str) -> GateInput:

@@ -133,7 +133,8 @@ class PassResult:
 
     `unapproved` or `question` is what it waits for, if it ended to wait; `error_class` is the
     kind of its last error. `records` is what the target has recorded and the database does not
-    know, and `unpaid` what an agent could not pay, if it ended for that.
+    know, and `unpaid` what an agent could not pay, if it ended for that. `repeated` says that its
+    delivery was refused because the same was rejected before.
     """
 
     ending: Ending
@@ -144,3 +145,4 @@ class PassResult:
     question: Question | None = None
     records: tuple[HostRecord, ...] = ()
     unpaid: Unpaid | None = None
+    repeated: bool = False

@@ -104,6 +104,7 @@ class Executor:
             records=tuple(shown_record(record, masker) for record in result.records),
             unpaid=mask_unpaid(result.unpaid, masker),
             published=done.published,
+            repeated=result.repeated,
         )
 
     def clean_up(self, hold: Hold) -> Fact:

@@ -102,7 +102,8 @@ def test_nothing_is_accepted_before_a_person_says_apply(cli: Cli, session: str) 
         assert [each["name"] for each in said["details"]["deliveries"]] == ["D2"]
         assert said["details"]["why"] == ["it changes .github/workflows/ci.yml"]
         assert said["next_step_cmd"] == f"replan accept run {name} --apply"
-    assert "would send back" in cli("accept", "run", "D2", "--reject").out
+    assert "needs a note" in cli.refused("accept", "run", "D2", "--reject")["reason"]
+    assert "would send back" in cli("accept", "run", "D2", "--reject", "--note", "no").out
     assert cli.rows("SELECT FROM inbox") == []
     assert "does not wait" in cli.refused("accept", "run", "D3")["reason"]
     assert "no delivery waits" in cli.refused("accept", "run", "T1.3")["reason"]

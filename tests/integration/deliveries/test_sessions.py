@@ -23,10 +23,10 @@ from orchestrator.views.deliveries import delivery_view
 from orchestrator.views.interventions import intervention
 from shared.domain.agent import AgentWork, RunnerChoice
 from shared.domain.config import Policy
-from shared.domain.delivery import Rejection
+from shared.domain.delivery import Rejection, Trust
 from shared.domain.next_step import command_line
 from shared.domain.plan import Recovery, Step, Subtask, SubtaskKind
-from shared.domain.target import Repository
+from shared.domain.target import Repository, TrustRule
 from shared.settings import load_settings
 from shared.store import repositories
 from shared.store.database import Database
@@ -320,3 +320,20 @@ def test_what_nobody_should_change_unseen_waits_for_a_person(
         assert sessions.rows("SELECT status, reason, settled_by FROM deliveries LIMIT 1") == [
             ("rejected", "not this", "somebody")
         ]
+
+
+def test_a_person_is_not_asked_again_about_what_they_rejected(sessions: Sessions) -> None:
+    """Commands do the same again; whoever planned them is told."""
+    with sessions.database.begin() as connection:
+        known = repositories.get(connection, "app")
+        trusted = replace(known, trust=(TrustRule("one", Trust.PERSON),))
+        repositories.save(connection, trusted, replace=True)
+    sessions.submit(writing("one", "1"))
+    sessions.carry_on()
+    sessions.answer(accepted=False)
+    sessions.carry_on()
+    [(kind, number, reason)] = sessions.problems()
+    assert (kind, number) == ("escalation", 1)
+    assert "the same change was rejected before: not this" in str(reason)
+    found = sessions.rows("SELECT status, rejection FROM deliveries ORDER BY id")
+    assert found == [("rejected", "person"), ("refused", "gate")]

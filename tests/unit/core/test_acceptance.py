@@ -23,7 +23,14 @@ from shared.domain.errors import Defect
 from shared.domain.jobs import JobKind, LossSign
 from shared.domain.plan import OnFailure, Recovery
 from shared.domain.task import StepPhase
-from tests.unit.core.deliveries import CONFLICT, RED, Session, commit_of, session
+from tests.unit.core.deliveries import (
+    CONFLICT,
+    RED,
+    Session,
+    commit_of,
+    session,
+    shown_to_a_person,
+)
 from tests.unit.core.given import step, subtasks
 
 
@@ -351,3 +358,11 @@ def test_what_was_said_of_an_earlier_delivery_is_overtaken() -> None:
     assert run.tell(other) == ()
     run.tell(said)
     assert run.tell(said) == ()
+
+
+def test_what_repeats_a_rejected_delivery_goes_to_the_planner_at_once() -> None:
+    """Commands would do the same once more, however many tries are left."""
+    run = shown_to_a_person()
+    assert asked(run.is_rejected()) == [(JobKind.EXECUTE, 1)]
+    again = dataclasses.replace(run.pass_end(Ending.REFUSED), repeated=True)
+    assert asked(run.tell(again)) == [(JobKind.GATHER, 1)]

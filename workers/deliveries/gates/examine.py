@@ -24,6 +24,7 @@ from workers.deliveries.gates.whole import (
     find_invalid_deliverables,
     find_left_out,
     find_no_op,
+    find_same_again,
     find_unknown_base,
     find_unread,
     is_oversized,
@@ -35,6 +36,7 @@ MOST_NAMED: Final = 20
 _GATES: Final[tuple[Callable[[GateInput], Iterator[Finding]], ...]] = (
     find_unknown_base,
     find_no_op,
+    find_same_again,
     find_left_out,
     find_excess,
     find_submodules,

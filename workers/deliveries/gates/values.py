@@ -75,7 +75,8 @@ class GateInput:
     each with the commit that replaced it. `patch` is the size of the patch in bytes. `claim` is
     None for a merge: what an author says is about the delivery alone. `base_known` says that the
     base is a commit of the session's line, `from_head` that the delivery was made from the head
-    that its session had when it was published. `masker` knows the secrets of the installation.
+    that its session had when it was published. `rejected` is why somebody has rejected the
+    same change before, None if nobody has. `masker` knows the secrets of the installation.
     """
 
     base: str
@@ -90,6 +91,7 @@ class GateInput:
     claim: Claim | None = None
     base_known: bool = True
     from_head: bool = False
+    rejected: str | None = None
     policy: GatePolicy = field(default_factory=GatePolicy)
     masker: Masker | None = None
 

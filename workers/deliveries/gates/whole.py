@@ -28,6 +28,12 @@ def find_no_op(given: GateInput) -> Iterator[Finding]:
         yield Finding(GateRule.NO_OP, Effect.REFUSE)
 
 
+def find_same_again(given: GateInput) -> Iterator[Finding]:
+    """A change that somebody has rejected before; nobody is asked about it twice."""
+    if given.rejected is not None:
+        yield Finding(GateRule.SAME_AGAIN, Effect.REFUSE, detail=given.rejected)
+
+
 def find_unknown_base(given: GateInput) -> Iterator[Finding]:
     """A base that the session does not have."""
     if not given.base_known:
