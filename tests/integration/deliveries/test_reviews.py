@@ -4,6 +4,7 @@ import os
 import threading
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import text
@@ -150,7 +151,7 @@ def test_a_reviewer_outlives_its_worker(sessions: Sessions, program: Conversing)
         'pathlib.Path("one").write_text("1" + chr(10))',
         f"""
         pathlib.Path({str(program.folder / "begun")!r}).touch()
-        while not os.path.exists({str(going)!r}):
+        while os.path.exists({str(program.folder)!r}) and not os.path.exists({str(going)!r}):
             time.sleep(0.02)
         return {APPROVED!r}
         """,
@@ -158,6 +159,22 @@ def test_a_reviewer_outlives_its_worker(sessions: Sessions, program: Conversing)
     sessions.submit(developed(), policy=REVIEWED)
     first = threading.Thread(target=sessions.carry_on, daemon=True)
     first.start()
+    try:
+        drive_on_beside(sessions, program, first, going)
+    finally:
+        going.touch()
+        first.join()
+    sessions.carry_on()
+    assert sessions.phases() == ["done"], sessions.problems()
+    assert len(program.asked("review")) == 1
+    assert sessions.rows("SELECT count(*) FROM reviews") == [(1,)]
+    assert len(sessions.rows("SELECT id FROM attempts WHERE command LIKE 'Review %'")) == 1
+
+
+def drive_on_beside(
+    sessions: Sessions, program: Conversing, first: threading.Thread, going: Path
+) -> None:
+    """Have another worker take over the review that the first one has begun, and wait for it."""
     begun = program.folder / "begun"
     while not begun.exists() and first.is_alive():
         first.join(0.02)
@@ -173,9 +190,3 @@ def test_a_reviewer_outlives_its_worker(sessions: Sessions, program: Conversing)
             second.join(0.02)
         going.touch()
         second.join()
-        first.join()
-        sessions.carry_on()
-    assert sessions.phases() == ["done"], sessions.problems()
-    assert len(program.asked("review")) == 1
-    assert sessions.rows("SELECT count(*) FROM reviews") == [(1,)]
-    assert len(sessions.rows("SELECT id FROM attempts WHERE command LIKE 'Review %'")) == 1
