@@ -13,6 +13,7 @@ from orchestrator.acts.watch import wait_until
 from orchestrator.probes.repairs import look_at_commands
 from orchestrator.views import named_runs
 from orchestrator.views.attempts import attempt_view, live_output
+from orchestrator.views.interventions import InterventionView, list_interventions
 from orchestrator.views.places import require_step
 from orchestrator.views.stuck_steps import (
     Cure,
@@ -47,7 +48,8 @@ class AttemptRepair:
     """What is wrong with a step, and whether the cures were `applied`.
 
     `tail` is the end of what its newest attempt wrote. If its host could not be asked,
-    `unreachable` says why: then the findings are those of the database alone.
+    `unreachable` says why: then the findings are those of the database alone. `waiting` is what the
+    step waits for a person with.
     """
 
     ref: RefValue
@@ -56,6 +58,7 @@ class AttemptRepair:
     tail: str = ""
     unreachable: str = ""
     next_step: NextStepValue = None
+    waiting: tuple[InterventionView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +200,14 @@ def _report(caller: Caller, ref: Ref, found: _Examined, *, applied: bool) -> Att
         tail=_tail(caller, ref, step),
         unreachable="" if failure is None else failure.reason,
         next_step=None if failure is None else failure.next_step,
+        waiting=_waiting(caller, step.ref),
     )
+
+
+def _waiting(caller: Caller, step: Ref) -> tuple[InterventionView, ...]:
+    with caller.database.reading() as connection:
+        found = list_interventions(connection, task_id=step.task)
+    return tuple(each for each in found if each.ref == step)
 
 
 def _tail(caller: Caller, ref: Ref, step: StuckStep) -> str:

@@ -44,7 +44,8 @@ def attempt(
     if done is not None and not done.taken:
         return unread_answer("repair.attempt", found)
     again = NextStep.of("repair attempt", ref, apply=True)
-    look = found.next_step or NextStep.of("watch", session=found.ref.of_task())
+    asked = found.waiting[0].next_step if found.waiting else None
+    look = found.next_step or asked or NextStep.of("watch", session=found.ref.of_task())
     wrong = _is_curable(found) and not found.applied
     following = again if wrong else look
 
@@ -82,7 +83,10 @@ def _show_attempt(console: Console, found: "AttemptRepair") -> None:
 
     lines = [(each.ref, describe_trouble(each), describe_cure(each)) for each in found.findings]
     _show_findings(console, lines, applied=found.applied)
-    if not lines:
+    for each in found.waiting:
+        told = f"it waits for you ({each.name}): {each.reason}"
+        console.print(f"[bold]{plain(found.ref)}[/] {plain(told)}", highlight=False)
+    if not lines and not found.waiting:
         console.print(f"nothing is wrong with [bold]{plain(found.ref)}[/]")
     if found.unreachable:
         console.print(f"[yellow]its host could not be asked:[/] {plain(found.unreachable)}")

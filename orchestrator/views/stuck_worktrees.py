@@ -23,7 +23,7 @@ _NEWEST = text("""
     ORDER BY length(name) DESC, name DESC LIMIT 1
 """)
 _STEP = text("""
-    SELECT phase, EXISTS (
+    SELECT phase, accepted_as > 0 AS accepted, EXISTS (
         SELECT FROM jobs WHERE jobs.run_id = :run_id AND jobs.step = :step
            AND jobs.state IN ('open', 'cancelled') AND jobs.lease_until > clock_timestamp()
     ) AS at_work FROM run_steps WHERE run_id = :run_id AND step = :step
@@ -88,7 +88,7 @@ class WorktreePlace:
 
     `place` is None for a run that the database does not know, `ref` what people call it. `head` is
     that of a session whose main worktree it is, `branch` the one on the remote. `at_work` says that
-    a worker has a job of its step.
+    a worker has a job of its step. That of an `accepted` step is kept at the published commit.
     """
 
     name: str
@@ -97,6 +97,7 @@ class WorktreePlace:
     place: RunPlace | None = None
     step: int | None = None
     ended: bool = False
+    accepted: bool = False
     at_work: bool = False
     head: str | None = None
     branch: str | None = None
@@ -144,7 +145,12 @@ def worktree_place(
     if row is None:
         return WorktreePlace(name, repository or run.target, ref)
     ended = over or StepPhase(row.phase) in ENDED_STEP
-    return WorktreePlace(name, run.target, ref, place, step, ended=ended, at_work=row.at_work)
+    return WorktreePlace(
+        *(name, run.target, ref, place, step),
+        ended=ended,
+        accepted=row.accepted,
+        at_work=row.at_work,
+    )
 
 
 def diagnose_worktree(
@@ -162,7 +168,7 @@ def _of_step(worktree: WorktreePlace, found: WorkspaceOnHost) -> Iterator[Worktr
     barred = found.used or bool(found.unkept)
     if worktree.place is None:
         yield _finding(WorktreeTrouble.NO_STEP, barred=barred)
-    elif worktree.ended:
+    elif worktree.ended and not worktree.accepted:
         yield _finding(WorktreeTrouble.STEP_ENDED, barred=barred)
     if not found.kept:
         yield _finding(WorktreeTrouble.UNKEPT, names=found.unkept)

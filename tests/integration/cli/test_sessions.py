@@ -202,3 +202,18 @@ def test_a_remote_that_is_away_is_told_wherever_a_checkpoint_is_looked_at(
     lines = cli.json("watch", "--once")["details"]["lines"]
     (job,) = [line for line in lines if line["kind"] == "job"]
     assert (job["awaits"], job["until"]) == ("remote", away["until"])
+
+
+@pytest.mark.changes_rows
+@pytest.mark.usefixtures("session")
+def test_a_step_that_waits_for_a_person_is_not_said_to_be_well(cli: Cli) -> None:
+    with cli.database.begin() as connection:
+        connection.execute(text("DELETE FROM attempts"))
+    said = cli("repair", "attempt", "T1.2@app")
+    assert said.code == 0
+    assert "it waits for you (I1): it changes .github/workflows/ci.yml" in said.out
+    assert "nothing is wrong" not in said.out
+    answer = cli.json("repair", "attempt", "T1.2@app")
+    assert answer["next_step_cmd"] == "replan delivery show T1.2@app"
+    assert [each["id"] for each in answer["details"]["waiting"]] == [1]
+    assert cli.json("repair", "attempt", "T1.3@app")["details"]["waiting"] == []

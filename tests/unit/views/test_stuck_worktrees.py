@@ -35,6 +35,7 @@ CASES = [
     (OF_STEP, EDITED, [(WorktreeTrouble.UNKEPT, False)]),
     (replace(OF_STEP, at_work=True), EDITED, []),
     (replace(OF_STEP, ended=True), THERE, [(WorktreeTrouble.STEP_ENDED, False)]),
+    (replace(OF_STEP, ended=True, accepted=True), THERE, []),
     (
         replace(OF_STEP, ended=True),
         replace(THERE, used=True),
