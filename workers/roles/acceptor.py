@@ -96,8 +96,10 @@ class Acceptor:
             judgement = known or self._judgement(hold, brief)
         except ReplanError:
             if hold.withdrawn.is_set():  # nobody goes on with what it has made
+                hold.afterwards.append(partial(self._drop, brief.place, brief.judgement))
                 with suppress(ReplanError):
-                    self._drop(brief.place, brief.judgement)
+                    for left in hold.afterwards:
+                        left()
             raise
         hold.afterwards.append(partial(self._drop, brief.place, brief.judgement))
         return DeliveryJudged(

@@ -8,6 +8,7 @@ from time import monotonic
 
 from shared.domain.attempt import Attempt, Outcome
 from shared.secrets.masking import Masker
+from shared.secrets.sent import variables_in
 from shared.store import claims, looks
 from shared.store.database import Database
 from shared.store.looks import RunningLook
@@ -91,6 +92,8 @@ class LeftChecks:
         with closing(self._connections.shell(brief.host, record, masker)) as shell:
             call = Call(look.command, _PATIENCE, key=look.key)
             result = shell.run(call, cancelled=lambda: True)
+        if variables_in(look.command):
+            hold.afterwards.append(shell.erase)
         outcome, reason = outcome_of(result, None)
         attempt = Attempt(
             key=look.key,
