@@ -40,6 +40,8 @@ _ENDED = {
     CheckpointEnding.COMPLETE: "checkpoint {number} is complete: {head} is on the remote",
     CheckpointEnding.DIVERGED: "checkpoint {number} stopped: the remote has other commits",
     CheckpointEnding.REFUSED: "checkpoint {number} stopped: the remote refused it",
+    CheckpointEnding.UNPROVEN: "checkpoint {number} stopped before it asked the remote",
+    CheckpointEnding.GIVEN_UP: "checkpoint {number} was given up before it was complete",
 }
 
 

@@ -28,6 +28,8 @@ _ENDINGS = {
     CheckpointEnding.COMPLETE: "complete",
     CheckpointEnding.DIVERGED: "stopped: the remote has other commits",
     CheckpointEnding.REFUSED: "stopped: the remote refused it",
+    CheckpointEnding.UNPROVEN: "stopped before the remote was asked: its head is not attested",
+    CheckpointEnding.GIVEN_UP: "given up before it was complete",
 }
 
 

@@ -163,6 +163,8 @@ class CheckpointEnding(StrEnum):
     COMPLETE = "complete"
     DIVERGED = "diverged"  # the remote has commits that the session does not have (S2.51)
     REFUSED = "refused"  # the remote did not take it
+    UNPROVEN = "unproven"  # its head is not known to be checked: the remote was not asked
+    GIVEN_UP = "given_up"  # another one followed, or its session was cancelled
 
 
 @dataclass(frozen=True, slots=True)

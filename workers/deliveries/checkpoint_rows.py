@@ -178,7 +178,7 @@ def begin(
         "accepted": run.accepted,
     }
     connection.execute(_BEGIN, {**key, **values})
-    given_up = {"status": CheckpointEnding.REFUSED.value, "reason": _GIVEN_UP}
+    given_up = {"status": CheckpointEnding.GIVEN_UP.value, "reason": _GIVEN_UP}
     connection.execute(_GIVE_UP, {**key, **given_up})
     row = connection.execute(_FOUND, key).one()
     return BegunCheckpoint(

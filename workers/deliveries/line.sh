@@ -31,8 +31,8 @@ open_line() { # make a folder to work in, and go there
   cd "$made" || failed no_place "$made"
   export GIT_INDEX_FILE="$made/index"
 }
-require_commit() { git cat-file -e "$1^{commit}" 2>/dev/null || fail no_commit "$1"; }
-require_tree() { git cat-file -e "$1^{tree}" 2>/dev/null || fail no_tree "$1"; }
+require_commit() { has_object "$1^{commit}" || fail no_commit "$1"; }
+require_tree() { has_object "$1^{tree}" || fail no_tree "$1"; }
 differ() { # from to words...
   from=$1 to=$2
   shift 2

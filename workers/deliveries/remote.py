@@ -9,7 +9,7 @@ from typing import Final
 from shared.domain.attempt import CommandResult
 from shared.domain.checkpoint import MOST_SHOWN, Commit, FoundOnRemote, standing_of
 from shared.domain.delivery import branch_ref
-from shared.domain.errors import Misconfigured, ReplanError, Unavailable
+from shared.domain.errors import Misconfigured, Rejected, ReplanError, Unavailable
 from shared.domain.next_step import NextStep, ShellCommand
 from shared.domain.target import Repository
 from shared.settings.server import WORKSPACES
@@ -28,6 +28,10 @@ _SIGNALS = 128
 
 class RemoteRefusal(Misconfigured):
     """The remote, or the repository, does not let us publish; a person must put it right."""
+
+
+class NotAttested(Rejected):
+    """The head of a session is not known to have passed its checks: it is not published."""
 
 
 class Code(StrEnum):
@@ -74,8 +78,8 @@ class Remote:
     They raise what `Shell.run` raises, and:
 
     - Unavailable if the remote cannot be reached, or a script was ended;
-    - RemoteRefusal if the remote does not let us in, if the branch is checked out there, or if the
-      host does not have the commit;
+    - RemoteRefusal if the remote does not let us in, or if the branch is checked out there;
+    - NotAttested if the host does not have the commit;
     - Misconfigured for a host that cannot be used as it is.
     """
 
@@ -168,7 +172,8 @@ class Remote:
                 )
             case Code.NO_COMMIT:
                 reason = f"its host does not have the commit {detail}, the head of the session"
-                return RemoteRefusal(f"{about}: {reason}", stage=STAGE, next_step=show)
+                check = NextStep.of("repo check", repository.name)
+                return NotAttested(f"{about}: {reason}", stage=STAGE, next_step=check)
             case Code.NOT_AHEAD:
                 reason = f"the head of the session does not continue {detail}, which is on {place}"
                 return RemoteRefusal(f"{about}: {reason}", stage=STAGE, next_step=show)

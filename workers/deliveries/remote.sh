@@ -34,14 +34,15 @@ push() { # head commit: publish the head if the branch is that commit, or is not
 }
 tree_of_head() { # head: tell its tree, if the commit is here
   require_place
-  kept=$(git rev-parse -q --verify "$1^{tree}") || return 0
+  has_object "$1^{tree}" || return 0
+  kept=$(git rev-parse -q --verify "$1^{tree}" 2>&1) || failed git "$kept"
   tell tree "$kept"
   tell git_dir "$GIT_DIR"
 }
 
 open_remote() { # head: check that it is here, and that nobody works on the branch there
   require_place
-  git cat-file -e "$1^{tree}" 2>/dev/null || fail no_commit "$1"
+  has_object "$1^{tree}" || fail no_commit "$1"
   case $remote in /*) path=$remote ;; *) return 0 ;; esac
   [ -d "$path" ] || fail away "there is no folder $path"
   used=$(

@@ -23,7 +23,7 @@ from workers.agents.bench import workspace_name
 from workers.deliveries import checkpoint_rows as rows
 from workers.deliveries.checkpoint_rows import BegunCheckpoint, Session
 from workers.deliveries.publishing import Publication, publish
-from workers.deliveries.remote import STAGE, Remote, RemoteRefusal
+from workers.deliveries.remote import STAGE, NotAttested, Remote, RemoteRefusal
 from workers.deliveries.worktree_rows import note_synced
 from workers.deliveries.worktrees import Worktrees, main_name
 from workers.process.leases import Hold
@@ -35,10 +35,6 @@ Attested = Callable[[Any], str]
 
 Request = Callable[[Session, BegunCheckpoint], MergeRequest | None]
 """Has a request to merge open for the branch of a session; None where no forge is named."""
-
-
-class NotAttested(Rejected):
-    """The head of a session is not known to have passed its checks: it is not published."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +110,9 @@ class _Drive:
         if self._row.ending is None:
             try:
                 self._carry_out()
-            except (RemoteRefusal, NotAttested) as error:
+            except NotAttested as error:
+                self._end(CheckpointEnding.UNPROVEN, error.reason, error.next_step)
+            except RemoteRefusal as error:
                 self._end(CheckpointEnding.REFUSED, error.reason, error.next_step)
         row = self._row
         if row.ending is None:
@@ -130,7 +128,7 @@ class _Drive:
     def _carry_out(self) -> None:
         if self._row.cancelled and self._row.stage is CheckpointStage.INTEGRATE:
             told = f"{self._session.ref} was cancelled before anything was published"
-            self._end(CheckpointEnding.REFUSED, told)
+            self._end(CheckpointEnding.GIVEN_UP, told)
             return
         tree = self._integrate()
         publication = self._publish()
@@ -159,7 +157,7 @@ class _Drive:
                 f"nothing attests that the files of {self._row.head[:12]}, the head of "
                 f"{self._session.ref}, have passed their checks, so they are not published",
                 stage=STAGE,
-                next_step=self._show,
+                next_step=NextStep.of("delivery list", session=self._session.ref),
             )
         self._note(CheckpointStage.PUBLISH, git_dir=head.git_dir)
         return head.tree

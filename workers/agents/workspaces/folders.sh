@@ -44,6 +44,11 @@ failed() { # what, and its output: say that it failed; a full disk is the reason
   is_full && fail disk_full "$place"
   fail "$1" "$2"
 }
+has_object() { # name: check that it is here; end with git's words if git cannot tell
+  git_says=$(git cat-file -e "$1" 2>&1) && return 0
+  [ "$git_says" = "fatal: Not a valid object name $1" ] || failed git "$git_says"
+  return 1
+}
 is_full() { # check whether the disk takes nothing more
   dd if=/dev/zero of="$place/.room.$$" bs=65536 count=1 2>/dev/null
   set -- $?

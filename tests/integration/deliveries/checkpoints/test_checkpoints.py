@@ -122,10 +122,10 @@ def test_only_what_was_attested_is_pushed(accepted: Accepted, why: str) -> None:
 
     fact = accepted.checkpoint()
 
-    assert fact.ending is CheckpointEnding.REFUSED
+    assert fact.ending is CheckpointEnding.UNPROVEN
     assert fact.reason
     assert accepted.published() is None
-    assert accepted.row().status == "refused"
+    assert accepted.row().status == "unproven"
     assert accepted.row().report["next_step"] is not None
 
 
@@ -249,7 +249,7 @@ def test_one_that_waited_for_the_operator_ends_with_the_next(accepted: Accepted)
         assert accepted.row().status == "under_way"
         assert accepted.checkpoint(2).ending is CheckpointEnding.COMPLETE
 
-    assert (accepted.row().status, accepted.row().head_remote) == ("refused", accepted.head)
+    assert (accepted.row().status, accepted.row().head_remote) == ("given_up", accepted.head)
     assert "another checkpoint" in accepted.row().report["reason"]
     assert accepted.row(2).status == "complete"
 
@@ -266,7 +266,7 @@ def test_one_of_a_cancelled_session_publishes_only_what_it_had_begun_to(
 
     accepted.accept(code="print(2)\n")
     fact = accepted.checkpoint(2)
-    assert (fact.ending, "was cancelled" in fact.reason) == (CheckpointEnding.REFUSED, True)
+    assert (fact.ending, "was cancelled" in fact.reason) == (CheckpointEnding.GIVEN_UP, True)
     assert accepted.published() == accepted.row(1).head_local
     assert accepted.row(2).finished_at is not None
 
