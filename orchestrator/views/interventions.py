@@ -23,6 +23,7 @@ from orchestrator.views.unpaid import UnpaidView, unpaid_of, ways_on
 from orchestrator.views.values import NextStepsValue, RefValue
 from shared.domain.approval import ApprovalRequest
 from shared.domain.cause import Cause
+from shared.domain.delivery import CheckpointPhase
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.domain.next_step import Advice, Blank, NextStep
@@ -43,7 +44,7 @@ _ESCALATED = frozenset(
 _OF_SESSIONS = frozenset({InterventionKind.DELIVERY, InterventionKind.CHECKPOINT})
 _ANSWERED_ONCE = frozenset({InterventionKind.QUESTION, InterventionKind.FORGOTTEN})
 _ALL = (
-    select(InterventionRow.__table__, RunRow.target)
+    select(InterventionRow.__table__, RunRow.target, RunRow.checkpoint)
     .outerjoin(RunRow, RunRow.id == InterventionRow.run_id)
     .order_by(InterventionRow.id)
 )
@@ -226,6 +227,7 @@ def _view(
             any_text=asker is not None,
             delivered=rejected is not None,
             unpaid=None if row.unpaid is None else from_json(Unpaid, row.unpaid),
+            stopped=(row.checkpoint or {}).get("phase") == CheckpointPhase.WAITING,
         ),
         opened_at=row.opened_at,
         closed_at=row.closed_at,
@@ -255,10 +257,11 @@ def next_steps(
     any_text: bool = False,
     unpaid: Unpaid | None = None,
     delivered: bool = False,
+    stopped: bool = False,
 ) -> tuple[Advice, ...]:
     """What a person can do about intervention `number`; `given` is what its cause suggests.
 
-    `delivered` says that a delivery of its step came back.
+    A delivery of its step came back if `delivered`; `stopped`: a checkpoint was tried in vain.
     """
     if approvable and ref.step is not None:
         return _of_approval(number, ref)
@@ -271,7 +274,9 @@ def next_steps(
     if kind == InterventionKind.QUESTION:
         return asked.next_steps(number, ref, options, any_text=any_text)
     if kind in _OF_SESSIONS and ref.target is not None:
-        return (*(() if given is None else (given,)), *_of_session(kind, ref))
+        if given is not None:
+            return (given, *_of_session(kind, ref, stopped=False))
+        return _of_session(kind, ref, stopped=stopped)
     usual = _of_step(kind, ref) if ref.step is not None else _of_task(kind, ref)
     proposed = () if given is None or given in usual else (given,)
     if delivered:
@@ -314,10 +319,11 @@ def _of_step(kind: str, ref: Ref) -> tuple[Advice, ...]:
     return (_resume(ref), by_hand, abandon, _cancel(ref))
 
 
-def _of_session(kind: str, ref: Ref) -> tuple[Advice, ...]:
+def _of_session(kind: str, ref: Ref, *, stopped: bool) -> tuple[Advice, ...]:
     if kind == InterventionKind.CHECKPOINT:
         again = NextStep.of("checkpoint run", ref, apply=True)
-        return (again, NextStep.of("session status", ref), _cancel(ref))
+        look = (NextStep.of("checkpoint show", ref),) if stopped else ()
+        return (*look, again, NextStep.of("session status", ref), _cancel(ref))
     note = Blank("WHY, AND WHAT TO DO INSTEAD", text=True)
     return (
         NextStep.of("delivery show", ref),

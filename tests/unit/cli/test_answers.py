@@ -136,6 +136,15 @@ def test_following_ends_with_the_exit_code_of_the_task(phase: str, code: int) ->
     jsonschema.validate(json.loads(printed(asked.console)), schema_of("task.watch"))
 
 
+@pytest.mark.parametrize(
+    ("stopped", "first"),
+    [(True, "replan checkpoint show T1@app"), (False, "replan checkpoint run T1@app --apply")],
+)
+def test_what_stopped_a_checkpoint_is_looked_at_first(stopped: bool, first: str) -> None:
+    steps = next_steps(InterventionKind.CHECKPOINT, parse_ref("T1@app"), None, stopped=stopped)
+    assert command_line(steps[0]) == first
+
+
 def test_a_waiting_task_says_everything_that_can_be_typed() -> None:
     step, kind = parse_ref("T1.2@web1"), InterventionKind.ESCALATION
     kinds = next_steps(kind, step, None)
