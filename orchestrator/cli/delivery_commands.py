@@ -10,7 +10,7 @@ from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.session_options import ProjectOption, SessionOption
 from orchestrator.cli.tables import AFTER, listing, moment, next_step, plain, tell_rest
-from shared.domain.delivery import DeliveryStatus
+from shared.domain.delivery import DeliveryStatus, Rejection
 from shared.domain.ids import parse_ref
 from shared.domain.next_step import NextStep
 
@@ -102,17 +102,19 @@ def show_(
 
 
 def _lines(view: "DeliveryView") -> Iterator[tuple[str, str]]:
+    from orchestrator.words.quantities import count_of
     from orchestrator.words.sessions import where_now
 
     line = view.delivery
-    place = where_now(line.status, line.stage, line.rejection, line.place)
+    told = line.rejection is Rejection.CONFLICT and line.reason  # which says it with the files
+    place = where_now(line.status, line.stage, None if told else line.rejection, line.place)
     checkpoint = f" (checkpoint {view.checkpoint})" if view.checkpoint else ""
     yield "now", f"{place}{checkpoint}"
     yield "because", line.reason
     yield "by", line.runner or "commands"
     yield "attempt", view.attempt or ""
     yield "delivered", moment(line.created_at)
-    yield "changes", f"{line.files} files (+{line.added} -{line.deleted})"
+    yield "changes", f"{count_of(line.files, 'file')} (+{line.added} -{line.deleted})"
     yield "base", view.base
     yield "tree", view.tree
     yield "commit", view.commit or ""
@@ -144,7 +146,8 @@ def _sections(view: "DeliveryView") -> Iterator[tuple[str, list[str]]]:
 def _judgement(each: "JudgementLine") -> Iterator[str]:
     from orchestrator.words.sessions import short
 
-    on = f"tree {short(each.tree)} behind {short(each.onto)}"
+    made = f"tree {short(each.tree)} on" if each.tree else "on"
+    on = f"{made} top of {short(each.onto)}"
     signed = ", signed" if each.attested else ""
     if each.same_as is not None:
         signed = ", checked before" + signed

@@ -175,7 +175,8 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
             console.print(f"  asked: {plain(reply.question)} – {plain(reply.answer)}")
         if view.context.error_info is not None:
             console.print(f"  [red]{plain(view.context.error_info.message)}[/]")
-        console.print(f"  submitted {moment(view.created_at)}  ended {moment(view.ended_at)}")
+        ended = f"  ended {moment(view.ended_at)}" if view.ended_at else ""
+        console.print(f"  submitted {moment(view.created_at)}{ended}")
         for run in view.runs:
             console.print(f"\n[bold]{run.ref}[/] {in_colour(run.phase)} {plain(run.reason)}")
             rows = [

@@ -21,6 +21,8 @@ _WEAKER: Final[Mapping[str, Callable[[Finding], str]]] = {
     ),
     Weakening.BROKEN: lambda _: "it can no longer be read as a program",
 }
+_ASKS: Final = {Effect.PERSON: "person", Effect.REVIEW: "review", Effect.REFUSE: "person"}
+_WHO: Final = {Effect.PERSON: "person", Effect.REVIEW: "reviewer", Effect.REFUSE: "person"}
 _WORDS: Final[Mapping[GateRule, Callable[[Finding], str]]] = {
     GateRule.DELIVERABLES: lambda f: f.detail,
     GateRule.NO_OP: lambda _: "it changes nothing",
@@ -43,7 +45,9 @@ _WORDS: Final[Mapping[GateRule, Callable[[Finding], str]]] = {
     GateRule.CHECKS: lambda f: f"{f.path} decides what the checks do{_of(f.detail)}",
     GateRule.TEST_DELETED: lambda f: f"{f.path}, a test file, is gone",
     GateRule.TEST_WEAKENED: lambda f: f"{f.path} tests less: {_WEAKER[f.detail](f)}",
-    GateRule.TRUST: lambda f: f"{f.path} changes what the repository has a rule for ({f.detail})",
+    GateRule.TRUST: lambda f: (
+        f"{f.path}: the rule {f.detail}={_ASKS[f.effect]} asks for a {_WHO[f.effect]}"
+    ),
 }
 _EFFECTS: Final = {
     Effect.REFUSE: "refused",

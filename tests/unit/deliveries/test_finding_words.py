@@ -25,6 +25,17 @@ def test_every_rule_has_words(rule: GateRule) -> None:
 
 
 @pytest.mark.parametrize(
+    ("effect", "told"),
+    [
+        (Effect.PERSON, "x/f: the rule x/=person asks for a person"),
+        (Effect.REVIEW, "x/f: the rule x/=review asks for a reviewer"),
+    ],
+)
+def test_a_rule_is_told_as_it_is_written(effect: Effect, told: str) -> None:
+    assert describe_finding(Finding(GateRule.TRUST, effect, "x/f", "x/")) == told
+
+
+@pytest.mark.parametrize(
     ("how", "told"),
     [
         (Weakening.TESTS, "a.py tests less: 1 of its 3 tests is gone"),
