@@ -33,9 +33,11 @@ def list_(
     """List what agents have handed over, and where each delivery is now, newest first."""
     from orchestrator.cli.deliveries_table import deliveries_table
     from orchestrator.views.deliveries import list_deliveries
+    from orchestrator.views.places import require_target
     from orchestrator.views.sessions import require_session
 
     with call.reading() as connection:
+        require_target(connection, project)
         place = None if session is None else require_session(connection, parse_ref(session))
         page = list_deliveries(
             connection,

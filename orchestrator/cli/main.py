@@ -4,6 +4,7 @@ import sys
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
+from itertools import takewhile
 
 import typer
 from typer import _click
@@ -101,7 +102,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _refuse(given: list[str], error: "_click.ClickException") -> int:
     """Report a mistake on the command line itself, in the requested format."""
     context = getattr(error, "ctx", None)
-    path = context.command_path if context is not None else "replan"
+    path = _path_of(given) if context is None else context.command_path
     if type(error).__name__ == "NoArgsIsHelpError":
         sys.stdout.write(f"{visible(error.format_message())}\n")
         return int(ExitCode.REFUSED)
@@ -115,6 +116,12 @@ def _refuse(given: list[str], error: "_click.ClickException") -> int:
     result = of_error(kind, refused)
     write(result, call.output, call.console, call.complaints)
     return int(result.exit_code)
+
+
+def _path_of(given: list[str]) -> str:
+    """The command of a command line whose mistake was found before its command was known."""
+    words = list(takewhile(lambda word: not word.startswith("-"), given))
+    return " ".join(("replan", *words[: 2 if words and words[0] in GROUPS else 1]))
 
 
 def _format_of(given: list[str]) -> Format:

@@ -211,7 +211,8 @@ def build(
             after = f" after {', '.join(each.depends_on)}" if each.depends_on else ""
             by = f"{each.runner or 'any agent'}{after}"
             console.print(f"[bold]{each.issue}[/] {plain(each.title)} [dim]({plain(by)})[/]")
-        told = "are in" if built.applied else "would be added to"
+        verb = "is" if len(built.steps) == 1 else "are"
+        told = f"{verb} in" if built.applied else "would be added to"
         if built.ref is None:
             told = "would begin a session in"
         console.print(f"{count_of(len(built.steps), 'issue')} {told} {plain(where)}")

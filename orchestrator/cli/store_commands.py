@@ -12,7 +12,7 @@ from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import listing, next_step, plain
 from shared.domain.exits import ExitCode
 from shared.domain.next_step import Blank, NextStep
-from shared.domain.patch_store import LARGEST_BUNDLE
+from shared.domain.patch_store import LARGEST_BUNDLE, Condition
 
 group = typer.Typer(name="store", no_args_is_help=True)
 
@@ -97,7 +97,9 @@ def verify(
         for fault in faults:
             console.print(f"[red]✗[/] {fault.condition}: {plain(fault.uri)}", highlight=False)
         if faults:
-            console.print("move away what was changed, and store the bundle again from a copy")
+            if any(fault.condition is Condition.CHANGED for fault in faults):
+                console.print("move away what was changed")
+            console.print("store the bundle again from a copy")
             next_step(console, advice)
         else:
             console.print(f"[green]✓[/] {count_of(done.verified, 'bundle')}, unchanged")

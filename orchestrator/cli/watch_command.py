@@ -46,10 +46,13 @@ def watch(
     """
     from orchestrator.acts.watch import watch_all
     from orchestrator.views.at_work import at_work, changes
+    from orchestrator.views.places import require_target
 
     place = None if session is None else parse_ref(session)
     task = None if place is None else place.task
     target = project if place is None or place.target is None else place.target
+    with call.reading() as connection:
+        require_target(connection, project)
     if once or call.output is Format.MIN_JSON:
         with call.reading() as connection:
             found = at_work(connection, task=task, target=target)
@@ -129,7 +132,10 @@ def _sentence(now: "AtWork", change: "LiveChange") -> str:
 def _rest(found: "AtWork", line: "LiveLine") -> str:
     from orchestrator.words.at_work import describe_detail, describe_lease, describe_wait
 
-    parts = (describe_wait(line), describe_lease(line, found.now), describe_detail(line))
+    asked = line.kind.value == "intervention"
+    command = f"replan intervention show {line.id}" if asked else ""
+    lease = describe_lease(line, found.now)
+    parts = (describe_wait(line), lease, describe_detail(line), command)
     return " · ".join(filter(None, parts))
 
 

@@ -109,7 +109,7 @@ AT_WORK: Final = f"""
         FROM tasks WHERE phase NOT IN ({_listed(ENDED_TASK)})
         UNION ALL
         SELECT 2, 'run', runs.task_id, runs.target, NULL, NULL, NULL, runs.id::text,
-               coalesce(runs.head, ''), runs.phase, runs.started_at,
+               tasks.prompt, runs.phase, runs.started_at,
                CASE WHEN runs.paused OR runs.phase = 'waiting' THEN 'person' END, '{{}}',
                CASE WHEN runs.paused THEN 'paused' ELSE runs.reason END, NULL, NULL, NULL,
                NULL

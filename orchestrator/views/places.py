@@ -8,6 +8,7 @@ from sqlalchemy import Connection, select
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
+from shared.store import repositories
 from shared.store.tables import RunRow, RunStepRow, TaskRow
 
 
@@ -56,6 +57,15 @@ def runs_at(connection: Connection, ref: Ref) -> tuple[RunPlace, ...]:
             next_step=NextStep.of("task show", f"T{task_id}"),
         )
     return chosen
+
+
+def require_target(connection: Connection, name: str | None) -> None:
+    """Raises Rejected for what is not a repository, and what nothing ever ran on; None is all."""
+    if name is None or repositories.find(connection, name) is not None:
+        return
+    known = select(RunRow.id).where(RunRow.target == name).limit(1)
+    if connection.execute(known).first() is None:
+        raise repositories.unknown(connection, name)
 
 
 def one_run(connection: Connection, ref: Ref) -> RunPlace:

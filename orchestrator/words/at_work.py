@@ -25,7 +25,8 @@ def describe_wait(line: LiveLine) -> str:
     if line.awaits is Awaited.TIME:
         when = "" if line.until is None else f" at {clock(line.until)}"
         return f"waits until it is tried again{when}"
-    return f"waits {_AWAITED[line.awaits]}"
+    named = f" ({line.id})" if line.kind is LiveKind.INTERVENTION else ""
+    return f"waits {_AWAITED[line.awaits]}{named}"
 
 
 def describe_detail(line: LiveLine) -> str:

@@ -48,7 +48,10 @@ def test_it_says_what_each_thing_waits_for(coordinated: Cli, ref: str) -> None:
     assert "waits for a worker" in told
     assert "waits for step 1" in told
     assert coordinated.json("watch", "--session", "T99")["details"]["lines"] == []
-    assert coordinated.json("watch", "--project", "elsewhere")["details"]["lines"] == []
+    for command in (("watch", "--once"), ("delivery", "list")):
+        refused = coordinated.refused(*command, "--project", "elsewhere")
+        assert "'elsewhere' is not the name of a repository" in refused["reason"]
+    assert len(coordinated.json("watch", "--project", "localhost")["details"]["lines"]) == 5
     assert len(coordinated.json("watch", "--session", f"{ref}@localhost")["details"]["lines"]) == 5
 
 

@@ -98,6 +98,17 @@ def test_an_unknown_option_is_refused_as_one_object(
     assert answer["next_step_cmd"] == f"replan {words(path)} --help"
 
 
+def test_an_option_without_its_value_names_the_help_of_its_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["accept", "run", "D7", "--format=min-json", "--note"]) == 2
+    answer = one_object(capsys)
+    assert (answer["kind"], answer["next_step_cmd"]) == (
+        "accept.run",
+        "replan accept run --help",
+    )
+
+
 @pytest.mark.parametrize("path", NEEDING, ids=words)
 def test_a_missing_argument_is_refused_as_one_object(
     path: tuple[str, ...], capsys: pytest.CaptureFixture[str]
