@@ -140,13 +140,13 @@ def close(call: Invocation, ref: SessionArgument, *, apply: DryRunOption = True)
 def _show(console: Console, view: "SessionView") -> None:
     from orchestrator.cli.deliveries_table import deliveries_table
     from orchestrator.words.postponed import describe as describe_postponed
-    from orchestrator.words.sessions import checkpoint_state, goal_line, short
+    from orchestrator.words.sessions import checkpoint_state, counts_of, goal_line, short
 
     line = view.session
     console.print(f"[bold]{line.ref}[/] {in_colour(line.phase)} {plain(goal_line(line.goal))}")
     steps = ", ".join(f"{n} {phase.replace('_', ' ')}" for phase, n in sorted(view.steps.items()))
     flags = [name for name, on in (("held open", line.held_open), ("paused", line.paused)) if on]
-    counts = ", ".join(f"{number} {status}" for status, number in sorted(line.deliveries.items()))
+    counts = "; ".join(counts_of(line.deliveries, (each.stage for each in view.queue)))
     latest = view.checkpoint
     rows = [
         ("head", short(line.head)),

@@ -1,5 +1,8 @@
 """Where deliveries, sessions and checkpoints stand, in words."""
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
 from orchestrator.words.quantities import brief
 from shared.domain.delivery import CheckpointEnding, DeliveryStatus, Rejection, Stage
 
@@ -42,6 +45,18 @@ def where_now(
         return f"{_STAGES[stage]}{at}"
     why = f": {_REJECTIONS[rejection]}" if rejection is not None else ""
     return f"{_STATUSES[status]}{why}"
+
+
+def counts_of(
+    deliveries: Mapping[DeliveryStatus, int], under_way: Iterable[Stage | None]
+) -> Iterator[str]:
+    """How many deliveries are where, in the words of a list; `under_way` are their stages."""
+    stages = Counter(each for each in under_way if each is not None)
+    yield from (f"{stages[stage]} {words}" for stage, words in _STAGES.items() if stages[stage])
+    for status, words in _STATUSES.items():
+        known = stages.total() if status is DeliveryStatus.PUBLISHED else 0
+        if (number := deliveries.get(status, 0) - known) > 0:
+            yield f"{number} {words.partition(': ')[0]}"
 
 
 def checkpoint_state(status: str, stage: str) -> str:
