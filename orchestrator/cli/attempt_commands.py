@@ -57,8 +57,9 @@ def list_(
     rest = NextStep.of("attempt list", ref, limit=limit, failed=bool(failed), after=found.next)
     further = None if found.next is None else rest
 
-    def _by_agent(agent: AgentLine) -> str:
-        return f"\n[dim]{plain(describe_agent(agent))}[/]"
+    def _by_agent(agent: AgentLine | None, *, looks: bool) -> str:
+        told = "" if agent is None else plain(describe_agent(agent, looks=looks))
+        return f"\n[dim]{told}[/]" if told else ""
 
     def show(console: Console) -> None:
         rows = [
@@ -68,7 +69,7 @@ def list_(
                 "" if a.exit_code is None else str(a.exit_code),
                 plain(mark(a)),
                 span(a.seconds),
-                first_line(a.command, 60) + ("" if a.agent is None else _by_agent(a.agent)),
+                first_line(a.command, 60) + _by_agent(a.agent, looks=a.look),
             )
             for a in found.attempts
         ]

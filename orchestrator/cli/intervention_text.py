@@ -20,8 +20,10 @@ _COLOURS = {"awaited": "yellow", "ended": "green", "left_over": "red", "not_know
 
 def mark(attempt: "AttemptLine") -> str:
     """What sets an attempt apart from a command as planned: a look, a rollback, a correction."""
+    from orchestrator.words.looks import name_look
+
     if attempt.look:
-        return "look"
+        return name_look(attempt)
     return "rollback" if attempt.rollback else attempt.correction or ""
 
 

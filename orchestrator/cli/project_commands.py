@@ -181,10 +181,13 @@ def _show(console: Console, view: "ProjectView") -> None:
     plan = view.plan
     console.print(f"[bold]{view.ref}[/] {plan.status}  {plain(plan.project_goal)}")
     console.print(f"  in {plain(view.repository)}, started {moment(view.created_at)}")
-    if view.reason:
+    if view.reason and not view.interventions:
         console.print(f"  [red]{plain(view.reason)}[/]")
     if plan.analysis is None:
-        console.print(f"  its manager is at work: the task is {in_colour(view.phase)}")
+        at_work = "its manager waits for you" if view.interventions else "its manager is at work"
+        ended = "its manager has not planned it"
+        state = ended if view.ended else at_work
+        console.print(f"  {state}: the task is {in_colour(view.phase)}")
     else:
         console.print(f"\n{plain(plan.analysis.current_state)}")
         for done in plan.analysis.already_done:

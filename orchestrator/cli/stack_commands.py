@@ -170,9 +170,7 @@ def demo(
             with caller.reading("task.report") as connection:
                 compiled = report(connection, ref)
                 managed = project_view(connection, ref) if project else None
-    told = markdown(compiled)
-    if managed is not None:
-        told = f"{completion_report(managed)}\n{told}"
+    told = markdown(compiled) if managed is None else completion_report(managed)
     (folder / "report.md").write_text(told + "\n", encoding="utf-8")
 
     look = ShellCommand(f"less {folder}/report.md")

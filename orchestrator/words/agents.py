@@ -41,13 +41,14 @@ def describe_work(work: AgentWork) -> Iterator[tuple[str, str]]:
         yield "protocol", "an attempt that breaks it fails"
 
 
-def describe_agent(agent: AgentLine) -> str:
-    """What an agent is, did and cost, on one line."""
+def describe_agent(agent: AgentLine, *, looks: bool = False) -> str:
+    """What an agent is, did and cost, on one line; one that only `looks` changes no file."""
+    counted = agent.status is not None and not looks
     told = (
         _program(agent.runner, agent.version, agent.model),
         "" if agent.status is None else f"says {agent.status.value.replace('_', ' ')}",
         spent(agent),
-        count_of(agent.changed_files, "changed file") if agent.status is not None else "",
+        count_of(agent.changed_files, "changed file") if counted else "",
         f"stuck {count_of(agent.stuck, 'time')}" if agent.stuck else "",
     )
     return ", ".join(filter(None, told))

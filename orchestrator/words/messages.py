@@ -13,6 +13,7 @@ from orchestrator.views.values import RefValue
 from orchestrator.words import facts, notes
 from orchestrator.words.agents import describe_agent
 from orchestrator.words.kinds import MessageKind, Tone, Words
+from orchestrator.words.looks import name_look
 from orchestrator.words.quantities import brief, clock
 from shared.domain.agent import AgentRemedy
 from shared.domain.attempt import GREEN, Answer, Outcome, describe_left
@@ -132,7 +133,10 @@ def _attempt_ended(attempt: AttemptLine) -> Words:
 
 def _look(attempt: AttemptLine, command: str) -> str:
     reason = f" – {brief(attempt.reason)}" if attempt.reason else ""
-    return f"look ({attempt.outcome.replace('_', ' ')}): {command}{reason}"
+    name = name_look(attempt)
+    if attempt.agent is not None and attempt.outcome == Outcome.OK:
+        return f"{name}: {command}{reason}"  # its verdict is the reason
+    return f"{name} ({attempt.outcome.replace('_', ' ')}): {command}{reason}"
 
 
 def _success(attempt: AttemptLine, command: str) -> str:
@@ -164,7 +168,9 @@ def _left(attempt: AttemptLine) -> str:
 
 
 def _agent(attempt: AttemptLine) -> str:
-    return "" if attempt.agent is None else f" – {describe_agent(attempt.agent)}"
+    return (
+        "" if attempt.agent is None else f" – {describe_agent(attempt.agent, looks=attempt.look)}"
+    )
 
 
 def _opened(view: InterventionView) -> str:

@@ -7,6 +7,7 @@ from orchestrator.words.quantities import count_of
 from orchestrator.words.spending import amount
 from shared.contracts.project import DevTask
 from shared.domain.delivery import branch_name
+from shared.domain.task import TaskPhase
 from shared.visible import visible
 
 
@@ -21,7 +22,7 @@ def _lines(project: ProjectView) -> Iterator[str]:
     yield ""
     approved = [task for task in plan.tasks if task.status == "approved"]
     done = f"{len(approved)} of {count_of(len(plan.tasks), 'task')} approved"
-    yield f"{project.ref} in repository {project.repository}: {plan.status}, {done}."
+    yield f"{project.ref} in repository {project.repository}: {_status(project)}, {done}."
     if project.reason and plan.status != "completed":
         yield f"Reason: {_line(project.reason)}"
     yield ""
@@ -36,6 +37,11 @@ def _lines(project: ProjectView) -> Iterator[str]:
     yield "## What was done"
     for task in plan.tasks:
         yield from _task(project, task)
+
+
+def _status(project: ProjectView) -> str:
+    """Its state (S3.46), in which a project that was cancelled has failed: people read which."""
+    return project.phase if project.phase == TaskPhase.CANCELLED else project.plan.status
 
 
 def _published(project: ProjectView) -> Iterator[str]:

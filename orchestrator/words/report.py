@@ -19,11 +19,13 @@ from orchestrator.words import (
     unknown_outcomes,
 )
 from orchestrator.words.agents import describe_agent
+from orchestrator.words.looks import name_look
 from orchestrator.words.prose import code, prose
 from orchestrator.words.quantities import clock, count_of
 from orchestrator.words.spending import summary_lines
 from shared.domain.attempt import describe_left
 from shared.domain.next_step import command_line
+from shared.domain.plan import Author, PlanningRole
 from shared.visible import visible
 
 _ACTS = {
@@ -68,7 +70,7 @@ def markdown(compiled: Report) -> str:
         lines += ["", f"{waits.ref}: {prose(postponed.describe(waits))}"]
     lines += _looks(compiled.looks)
     for step in compiled.steps:
-        lines += _step(step)
+        lines += _step(step, managed=task.policy.project)
     lines += _proofs(compiled.proofs)
     lines += _decisions(compiled.decisions)
     lines += _spending(task.spending)
@@ -110,16 +112,16 @@ def _looks(looks: tuple[AttemptLine, ...]) -> list[str]:
     return ["", "## What the planner looked at", "", *lines]
 
 
-def _step(view: StepView) -> list[str]:
+def _step(view: StepView, *, managed: bool) -> list[str]:
     step = view.step
-    author = prose(str(step.author))
+    author = prose(_author(step.author, managed=managed))
     lines = ["", f"## {step.ref} {prose(step.title)}: {step.phase}", ""]
     lines.append(f"Planned by {author}; {step.done} of {count_of(step.subtasks, 'subtask')} done.")
     if step.reason:
         lines += ["", f"Last reason: {prose(step.reason)}"]
     for revision in view.revisions:
         said = f": {prose(revision.reason)}" if revision.reason else ""
-        by = prose(str(revision.author))
+        by = prose(_author(revision.author, managed=managed))
         lines += ["", f"### Revision {revision.revision} by {by}{said}", ""]
         if revision.rollback:
             lines += [f"Undone first, if it ran: {prose(', '.join(revision.rollback))}", ""]
@@ -137,6 +139,13 @@ def _step(view: StepView) -> list[str]:
                     *_causes(each),
                 ]
     return lines
+
+
+def _author(author: Author, *, managed: bool) -> str:
+    """Who has planned it: the planner of a project is its manager."""
+    if managed and author.role is PlanningRole.PLANNER:
+        return f"manager/{author.backend}"
+    return str(author)
 
 
 def _causes(escalation: Escalation) -> list[str]:
@@ -231,12 +240,12 @@ def _attempt(attempt: AttemptLine) -> list[str]:
     shown = _first_line(attempt.command)
     saved = f" after `{attempt.correction}`" if attempt.correction else ""
     if attempt.look:
-        saved = " look"
+        saved = f" {name_look(attempt)}"
     if attempt.rollback:
         saved = f" rollback in pass {attempt.pass_no}"
     said = attempt.said if attempt.exit_code is not None and attempt.said else attempt.reason
     left = describe_left(attempt.left_over, attempt.ended_by)
-    agent = "" if attempt.agent is None else describe_agent(attempt.agent)
+    agent = "" if attempt.agent is None else describe_agent(attempt.agent, looks=attempt.look)
     why = "".join(f" – {prose(each)}" for each in (said, left, agent) if each)
     span = "" if attempt.seconds is None else f" ({attempt.seconds:.1f} s)"
     line = f"- **{attempt.outcome}**{saved} {attempt.ref}{span}: {code(shown)}{why}"

@@ -84,6 +84,14 @@ def attempt_key(  # noqa: PLR0917 - the parts of one name, in its order
     return f"R{run}-{step}-r{revision}-{subtask}-p{pass_no}-t{try_no}"
 
 
+_CHECK = re.compile(r"-c[0-9]+\.[0-9]+(?:\.[0-9]+)?$")
+
+
+def is_check_key(key: str) -> bool:
+    """Whether the key is that of a check of a judged delivery."""
+    return _CHECK.search(key) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class AttemptPlace:
     """The place that the key of an attempt names."""

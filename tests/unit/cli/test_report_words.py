@@ -8,6 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from orchestrator.core.decisions import InterventionKind
+from orchestrator.views.agents import AgentLine, CostSource
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.entries import AttemptEnded, Entry
 from orchestrator.views.escalations import Escalation, Recipient
@@ -18,7 +19,7 @@ from orchestrator.views.tasks import RunView, TaskView
 from orchestrator.words.kinds import Tone
 from orchestrator.words.messages import words_of
 from orchestrator.words.report import markdown
-from shared.domain.attempt import Outcome
+from shared.domain.attempt import AgentStatus, Outcome
 from shared.domain.cause import Cause, CauseKind
 from shared.domain.config import Policy
 from shared.domain.delivery import Rejection
@@ -142,6 +143,34 @@ def test_it_says_what_planners_looked_at() -> None:
     found = words_of(Entry(AT, look.ref, AttemptEnded(look), ""))
     assert found is not None
     assert found[1:] == (Tone.PLAIN, "look (failed): systemctl start web – exit code 1")
+
+
+def test_a_review_and_a_check_of_a_delivery_are_called_so() -> None:
+    """A reviewer changes no file, and its verdict is what it said; other words would mislead."""
+    agent = AgentLine(
+        "codex", "", "", AgentStatus.OK, 0, 0, None, False, CostSource.RUNNER, 7, None, None, 0
+    )
+    review = tried(1, "ok", look=True, agent=agent, reason="not approved: no tests")
+    check = tried(2, "ok", look=True, key="R1-1-r0-0-p1-c1.2", command="make test")
+    told = [words_of(Entry(AT, each.ref, AttemptEnded(each), "")) for each in (review, check)]
+    assert [each and each[2] for each in told] == [
+        "review: systemctl start web – not approved: no tests",
+        "check (ok): make test",
+    ]
+    report = markdown(replace(compiled(), looked=2, looks=(review, check)))
+    assert "- **ok** review T7.1.1#1@web1" in report
+    assert "- **ok** check T7.1.1#2@web1" in report
+    assert "changed file" not in report
+
+
+def test_the_planner_of_a_project_is_its_manager() -> None:
+    report = compiled()
+    (view,) = report.steps
+    planner = Author(PlanningRole.PLANNER, "runbook")
+    managed = replace(view, step=replace(view.step, author=planner))
+    task = replace(report.task, policy=replace(report.task.policy, project=True, deliver=True))
+    told = markdown(replace(report, task=task, steps=(managed,)))
+    assert "Planned by manager/runbook;" in told
 
 
 def test_it_says_what_a_command_left_running() -> None:
