@@ -19,7 +19,8 @@ from orchestrator.cli.tables import (
     tell_rest,
 )
 from shared.domain.ids import parse_ref
-from shared.domain.next_step import NextStep
+from shared.domain.next_step import Blank, NextStep
+from shared.domain.task import ENDED_STEP
 
 if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
     from orchestrator.views.sessions import SessionView
@@ -116,7 +117,10 @@ def status(
         else:
             place = require_session(connection, parse_ref(ref))
         view = session_view(connection, place)
+    line = view.session
     step = view.waiting[0].next_step if view.waiting else None
+    if step is None and _has_nothing_to_do(view):
+        step = NextStep.of("plan build", Blank("BACKLOG"), session=line.ref)
     return Result("session.status", view, lambda c: _show(c, view), next_step=step)
 
 
@@ -130,11 +134,28 @@ def close(call: Invocation, ref: SessionArgument, *, apply: DryRunOption = True)
     if not done.taken:
         return unread_answer("session.close", view)
 
+    step = view.waiting[0].next_step if view.waiting else None
+
     def show(console: Console) -> None:
         said = "closed" if apply else "would close"
         console.print(f"{said} [bold]{view.session.ref}[/]: it is {in_colour(view.session.phase)}")
+        _show_waiting(console, view)
 
-    return Result("session.close", view, show)
+    return Result("session.close", view, show, next_step=step)
+
+
+def _has_nothing_to_do(view: "SessionView") -> bool:
+    """Whether it is held open, and none of its steps goes on or waits."""
+    ended = {phase.value for phase in ENDED_STEP}
+    return view.session.held_open and view.steps.keys() <= ended
+
+
+def _show_waiting(console: Console, view: "SessionView") -> None:
+    if view.waiting:
+        console.print("\n[dim]── waits for you[/]")
+        for each in view.waiting:
+            console.print(f"[bold]{each.name}[/] {each.ref} {plain(each.reason)}", highlight=False)
+            next_step(console, each.next_step)
 
 
 def _show(console: Console, view: "SessionView") -> None:
@@ -180,8 +201,8 @@ def _show(console: Console, view: "SessionView") -> None:
             for each in view.worktrees[:SHOWN]
         ]
         console.print(listing(("", "on", "where", "step is", "seen"), trees))
-    if view.waiting:
-        console.print("\n[dim]── waits for you[/]")
-        for each in view.waiting:
-            console.print(f"[bold]{each.name}[/] {each.ref} {plain(each.reason)}", highlight=False)
-            next_step(console, each.next_step)
+    _show_waiting(console, view)
+    if _has_nothing_to_do(view):
+        console.print("it is open, and has nothing to do")
+        next_step(console, NextStep.of("plan build", Blank("BACKLOG"), session=line.ref))
+        next_step(console, NextStep.of("session close", line.ref))

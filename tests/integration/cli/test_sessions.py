@@ -152,7 +152,10 @@ def test_a_session_is_open_until_a_person_closes_it(coordinated: Cli, tmp_path: 
 
     eventually(lambda: status()["held_open"], "the session")
     assert status()["ended_at"] is None
-    assert "make it work" in coordinated("session", "status", ref).out
+    shown = coordinated("session", "status", ref).out
+    assert "make it work" in shown
+    assert "it is open, and has nothing to do" in shown
+    assert f"replan session close {ref}" in shown
     assert "nothing to publish" in coordinated.refused("checkpoint", "run", ref)["reason"]
     assert coordinated("session", "close", ref, "--dry-run").out.startswith("would close")
     assert status()["held_open"]
