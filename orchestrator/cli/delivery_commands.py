@@ -96,6 +96,8 @@ def show_(
                 console.print(f"\n[dim]── {heading}[/]")
                 for each in lines:
                     console.print(plain(each), highlight=False)
+        if view.waiting:  # its patch.diff is what the person is to allow
+            next_step(console, NextStep.of("store get", line.sha256, output="delivery.tar"))
         for waits in view.waiting:
             for way in waits.next_steps[1:3]:
                 next_step(console, way)

@@ -68,7 +68,10 @@ def test_a_delivery_says_all_that_is_known_of_it(cli: Cli, session: str) -> None
     answer = cli.json("delivery", "show", "T1.2")
     assert answer["details"]["delivery"]["name"] == "D2"
     assert answer["next_step_cmd"] == "replan accept run T1.2@app --apply"
-    assert "it changes .github/workflows/ci.yml" in cli("delivery", "show", "D2").out
+    shown = cli("delivery", "show", "D2").out
+    assert "it changes .github/workflows/ci.yml" in shown
+    sha256 = answer["details"]["delivery"]["sha256"]
+    assert f"next: replan store get {sha256} --output delivery.tar" in shown.replace("\n", " ")
     assert "D3" in cli("delivery", "list", "--format", "jsonl").out
     assert "no delivery D9" in cli.refused("delivery", "show", "D9")["reason"]
     assert "there is no task T9" in cli.refused("delivery", "list", "--session", "T9")["reason"]
