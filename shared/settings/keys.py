@@ -270,7 +270,8 @@ _ABOUT = {
     "deliver": "whether work in a repository ends as deliveries, which are accepted and published",
     "project": "whether the planner works as a manager: an analysis, and development tasks",
     "max_delivery_attempts": "rejected deliveries of a step after which its planner is asked",
-    "checkpoint": "when accepted work is published: at_end of the task, or by_hand",
+    "checkpoint": "when accepted work is published: at_end, once nothing more goes on by itself, "
+    "also while another delivery waits for a person; or by_hand",
     "accept_at_once": "deliveries of a session that are checked at the same time",
     "retry_jitter": "share of each waiting time by which it is shortened at random",
 }
