@@ -40,7 +40,6 @@ from shared.store import (
     approvals,
     attempts,
     budgets,
-    checkpoints,
     claims,
     deliveries,
     hosts,
@@ -117,7 +116,7 @@ def _write(  # noqa: C901, PLR0912 - one case a decision
                 settled_by=decision.settled_by,
             )
         case EndCheckpoint(number, reason):
-            checkpoints.end(connection, _of_run(run_id, decision), number, reason)
+            deliveries.end_checkpoint(connection, _of_run(run_id, decision), number, reason)
         case AddSteps(steps):
             added = {"run_id": _of_run(run_id, decision), "steps": as_rows(map(to_json, steps))}
             connection.execute(_ADD_STEPS, added)

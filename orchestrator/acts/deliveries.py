@@ -49,7 +49,7 @@ def accept(
         raise Rejected(
             "a rejection needs a note, which its author reads",
             stage="input",
-            next_step=NextStep.of("accept run", name, reject=True, note=blank, apply=apply),
+            next_step=NextStep.of("accept run", name, reject=True, note=blank, apply=True),
         )
     with caller.database.begin() as connection:
         waiting = waiting_deliveries(connection, name)

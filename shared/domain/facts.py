@@ -1,8 +1,7 @@
 """Facts: what happened, in the past tense.
 
-The coordinator learns everything through facts. A fact about a task names no run; a fact about a
-run names it. Facts are sent at least once: duplicates and late ones are recognised by their numbers
-(revision, pass) and change nothing.
+The coordinator learns everything through facts. A fact about a run names it, one about a task names
+none. Facts are sent at least once: duplicates and late ones are known by their numbers.
 """
 
 from collections.abc import Mapping

@@ -8,7 +8,14 @@ from typing import Any
 from sqlalchemy import Connection, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from shared.domain.delivery import Acceptance, DeliveryStatus, Judgement, Rejection, Trust
+from shared.domain.delivery import (
+    Acceptance,
+    CheckpointEnding,
+    DeliveryStatus,
+    Judgement,
+    Rejection,
+    Trust,
+)
 from shared.store.delivery_tables import CheckRunRow, DeliveryRow
 from shared.store.tables import RunRow, RunStepRow
 from shared.wire import from_json
@@ -28,6 +35,12 @@ _BEFORE = {
     DeliveryStatus.WITHDRAWN: DeliveryStatus.PUBLISHED,
 }
 """Where a delivery of a step stands that is settled without being named."""
+
+_END_CHECKPOINT = text("""
+    UPDATE checkpoints SET status = :status, finished_at = clock_timestamp(),
+        report = report || jsonb_build_object('reason', CAST(:reason AS text))
+    WHERE run_id = :run_id AND number = :number AND finished_at IS NULL
+""")
 
 _BACK = (DeliveryStatus.REJECTED, DeliveryStatus.REFUSED)
 
@@ -253,3 +266,9 @@ def _stored(row: Any) -> StoredDelivery:
         commit=row.commit,
         settled_by=row.settled_by,
     )
+
+
+def end_checkpoint(connection: Connection, run_id: int, number: int, reason: str) -> None:
+    """End a checkpoint as refused, unless it has ended or no worker has begun it."""
+    values = {"status": CheckpointEnding.REFUSED.value, "reason": reason}
+    connection.execute(_END_CHECKPOINT, {"run_id": run_id, "number": number, **values})

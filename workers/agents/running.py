@@ -327,6 +327,7 @@ class _Run:
         said = self._follower.outcome(result, ended_by)
         usage, asked, bench, tree = said.usage, said.question, self._runs.bench, kept.tree
         changed = bench.changed(bench.base, tree)
+        not_started = why_not_started(self._label.name, said, result.exit_code)
         made = AgentResult(
             status=said.status,
             summary=summary_of(said),
@@ -357,16 +358,10 @@ class _Run:
             unknown=result.unknown,
             structured=answer_of(said, self._task.assignment, self._runner.capabilities),
             output=kept_output(result, self._follower.transcript, self._unmasked),
-            not_started=self._why_not_started(said, result, tree),
+            not_started=not_started if tree == self._label.tree else "",
         )
         made = made if made.ok else replace(made, unpaid=unpaid)
         return made if made.cancelled else self._judged(made)
-
-    def _why_not_started(self, said: RunnerOutcome, result: CommandResult, tree: str) -> str:
-        """A command of the user that has changed files was started, whatever its exit code."""
-        if tree != self._label.tree:
-            return ""
-        return why_not_started(self._label.name, said, result.exit_code)
 
     def _judged(self, made: AgentResult) -> AgentResult:
         """The result with what it did against the protocol (S4.43, S4.45)."""

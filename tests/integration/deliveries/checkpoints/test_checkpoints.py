@@ -12,7 +12,7 @@ from shared.domain.checkpoint import CheckpointReport
 from shared.domain.delivery import CheckpointEnding
 from shared.domain.errors import Misconfigured, Transient, Unavailable
 from shared.domain.target import ForgeKind
-from shared.store import checkpoints
+from shared.store import deliveries
 from shared.wire import from_json
 from tests.fakes.forge import PROJECT, TOKEN, ScriptedForge
 from tests.integration.deliveries.checkpoints.accepted import Accepted
@@ -277,7 +277,7 @@ def test_one_that_fails_in_a_cancelled_session_ends_with_that(accepted: Accepted
         accepted.checkpoint()
     for reason in ("it was cancelled", "it has ended before"):
         with accepted.database.begin() as connection:
-            checkpoints.end(connection, accepted.run, 1, reason)
+            deliveries.end_checkpoint(connection, accepted.run, 1, reason)
     row = accepted.row()
     assert (row.status, row.report["reason"]) == ("refused", "it was cancelled")
     assert row.finished_at is not None
