@@ -214,7 +214,9 @@ def _stage(
                 "the demos with --agents and --project have a planner of their own: use one of "
                 "them, and leave --planner out",
                 stage="input",
-                next_step=NextStep.of("demo", project=True),
+                next_step=NextStep.of("demo", agents=True)
+                if agents
+                else NextStep.of("demo", project=True),
             )
         agents_demo.require_programs(call.environ)
         if project:

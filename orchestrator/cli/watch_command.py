@@ -18,6 +18,7 @@ from orchestrator.cli.streams import can_write_all
 from orchestrator.cli.tables import first_line, in_colour, listing, plain, span
 from orchestrator.envelope import Envelope
 from shared.domain.ids import parse_ref
+from shared.domain.next_step import NextStep, command_line
 
 if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
     from orchestrator.views.at_work import AtWork, LiveChange, LiveLine
@@ -133,7 +134,7 @@ def _rest(found: "AtWork", line: "LiveLine") -> str:
     from orchestrator.words.at_work import describe_detail, describe_lease, describe_wait
 
     asked = line.kind.value == "intervention"
-    command = f"replan intervention show {line.id}" if asked else ""
+    command = command_line(NextStep.of("intervention show", line.id)) if asked else ""
     lease = describe_lease(line, found.now)
     parts = (describe_wait(line), lease, describe_detail(line), command)
     return " · ".join(filter(None, parts))

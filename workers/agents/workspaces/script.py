@@ -28,8 +28,6 @@ def script(
 ) -> str:
     """The text that calls one function of the scripts; no variable may be unset.
 
-    It begins at home: the folder in which the shell worked last may be gone.
-
     A part is one of this package, or of another one: `workers.deliveries:line`.
     """
     place = f"place={path_word(root)}/{shlex.quote(repository.name)}"
@@ -37,12 +35,7 @@ def script(
     given = {"name": repository.name, **variables}
     words = (f"{name}={shlex.quote(_word(value))}" for name, value in given.items())
     return "\n".join(
-        (
-            "{ cd || cd /; } 2>/dev/null",
-            " ".join((place, path, *words)),
-            _text((*_ALL, *parts)),
-            shlex.join(call) + "\n",
-        )
+        (" ".join((place, path, *words)), _text((*_ALL, *parts)), shlex.join(call) + "\n")
     )
 
 
