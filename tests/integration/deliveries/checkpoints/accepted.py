@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -285,11 +286,7 @@ def wrapper(folder: Path, script: str) -> str:
     """The line that puts a program named git before the real one; it runs the script first."""
     folder.mkdir(exist_ok=True)
     program = folder / "git"
-    real = next(
-        each
-        for each in (Path(part) / "git" for part in os.environ["PATH"].split(":"))
-        if each.exists()
-    )
+    real = shutil.which("git")
     program.write_text(f'#!/bin/sh\nreal={real}\n{script}\nexec $real "$@"\n')
     program.chmod(0o755)
     return f"export PATH={shlex.quote(str(folder))}:$PATH"
