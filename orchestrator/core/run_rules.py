@@ -184,20 +184,7 @@ def _after_pass(state: RunState, step: StepState, fact: f.PassFinished) -> StepA
 
 def _revise(step: StepState, fact: f.StepRevised) -> tuple[StepState, tuple[Decision, ...]]:
     """Take a new list of subtasks and count errors from zero again (S0.57–S0.58)."""
-    revised = replace(
-        step,
-        author=fact.author,
-        revision=fact.revision,
-        errors=0,
-        failures=0,
-        rejections=0,
-        postponed=0,
-        forced=False,
-        note="",
-        answer=None,
-        bare=False,
-        reason="",
-    )
+    revised = replace(_cleared(step), author=fact.author, revision=fact.revision, bare=False)
     dropped = (CancelJobs(step.ordinal), CloseInterventions(step.ordinal))
     if step.phase in {StepPhase.NOT_STARTED, StepPhase.SKIPPED}:
         return replace(revised, phase=StepPhase.NOT_STARTED), dropped
@@ -245,7 +232,15 @@ def _resume(state: RunState) -> Advance:
 
 def _bring_back(step: StepState) -> StepAdvance:
     """Clear the counters of a step and have it carried out; a skipped one waits for its needs."""
-    cleared = replace(
+    cleared = _cleared(step)
+    if step.phase is StepPhase.SKIPPED:
+        return replace(cleared, phase=StepPhase.NOT_STARTED), ()
+    return begin(cleared)
+
+
+def _cleared(step: StepState) -> StepState:
+    """The step with nothing counted against it, and nothing said to it."""
+    return replace(
         step,
         errors=0,
         failures=0,
@@ -256,9 +251,6 @@ def _bring_back(step: StepState) -> StepAdvance:
         answer=None,
         reason="",
     )
-    if step.phase is StepPhase.SKIPPED:
-        return replace(cleared, phase=StepPhase.NOT_STARTED), ()
-    return begin(cleared)
 
 
 def _abandon(state: RunState, step: StepState) -> Advance:
