@@ -8,13 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
-from orchestrator import waiting_jobs
-from orchestrator.coordinator import Coordinator
-from orchestrator.store import SqlLedger
 from shared.domain.facts import Fact
 from shared.domain.jobs import JobKind, QueueName
 from shared.settings import Settings
 from shared.store.database import Database
+from tests.services.by_hand import carry_on
 from workers.job_wiring import performers
 from workers.process.leases import Hold
 from workers.process.lifecycle import Lifecycle
@@ -140,15 +138,7 @@ class Mortals:
 
     def carry_on(self) -> None:
         """Run until nothing is left to do, whoever dies on the way."""
-        coordinator = Coordinator(SqlLedger(self.database))
-        while True:
-            coordinator.drain()
-            with self.database.begin() as connection:
-                due = waiting_jobs.waiting(connection, ring_again=0)
-            if not due:
-                return
-            for job in due:
-                self._carry_out(job.id)
+        carry_on(self.database, self._carry_out)
 
     def _carry_out(self, job: int) -> None:
         self.death.begin(job)

@@ -10,15 +10,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from orchestrator import waiting_jobs
 from orchestrator.access.actor import Actor
 from orchestrator.access.roles import AccessRole
 from orchestrator.acts import post
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.deliveries import accept
 from orchestrator.acts.submission import Submission, submit
-from orchestrator.coordinator import Coordinator
-from orchestrator.store import SqlLedger
 from orchestrator.views.deliveries import delivery_view
 from orchestrator.views.interventions import intervention
 from shared.domain.agent import AgentWork, RunnerChoice
@@ -32,6 +29,7 @@ from shared.store import repositories
 from shared.store.database import Database
 from tests.integration.workspaces.sources import Source, run_git
 from tests.journeys.plans import plan, step
+from tests.services.by_hand import carry_on
 from tests.services.outside import prove
 from workers.deliveries.gates.values import GateLimits, GatePolicy
 from workers.wiring import Worker, make_worker
@@ -54,15 +52,7 @@ class Sessions:
 
     def carry_on(self) -> None:
         """Run until nothing is left to do."""
-        coordinator = Coordinator(SqlLedger(self.database))
-        while True:
-            coordinator.drain()
-            with self.database.begin() as connection:
-                due = waiting_jobs.waiting(connection, ring_again=0)
-            if not due:
-                return
-            for job in due:
-                self.worker.lifecycle.carry_out(job.id)
+        carry_on(self.database, self.worker.lifecycle.carry_out)
 
     def rows(self, query: str) -> list[tuple[object, ...]]:
         """The rows of a query."""

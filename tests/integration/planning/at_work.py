@@ -4,13 +4,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
-from orchestrator import waiting_jobs
 from orchestrator.acts.caller import Caller
-from orchestrator.coordinator import Coordinator
-from orchestrator.store import SqlLedger
 from shared.settings import load_settings
 from shared.store.database import Database
 from tests.fakes.model_server import ModelServer
+from tests.services.by_hand import carry_on
 from workers.wiring import Worker
 
 
@@ -24,15 +22,7 @@ class Installation:
 
     def carry_on(self) -> None:
         """Run until nothing is left to do."""
-        coordinator = Coordinator(SqlLedger(self.database))
-        while True:
-            coordinator.drain()
-            with self.database.begin() as connection:
-                due = waiting_jobs.waiting(connection, ring_again=0)
-            if not due:
-                return
-            for job in due:
-                self.worker.lifecycle.carry_out(job.id)
+        carry_on(self.database, self.worker.lifecycle.carry_out)
 
     @property
     def caller(self) -> Caller:
