@@ -55,7 +55,7 @@ class Secrecy:
     """
 
     def __init__(self, vaults: Vaults, own: Iterable[Secret] = ()) -> None:
-        """`own` secrets are hidden, but no plan can name them (`workers.installation_secrets`)."""
+        """`own` secrets are hidden, but no plan can name them (`shared.secrets.installation`)."""
         self._vaults = vaults
         self._secrets = {(secret.name, secret.reveal()): secret for secret in own}
         self._masker = Masker(self._secrets.values())

@@ -9,6 +9,7 @@ LONGEST_NAME = 64
 
 _NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{0,{LONGEST_NAME - 1}}}")
 _BEGIN = re.compile(r"\$\{\s*secret\s*:", re.IGNORECASE)
+_HELD = re.compile(rf"\b{VARIABLE}({_NAME.pattern})")
 _REFERENCE = re.compile(rf"\$\{{secret:({_NAME.pattern})\}}")
 
 
@@ -42,6 +43,11 @@ def secret_names(text: str) -> tuple[str, ...]:
     for begin in _BEGIN.finditer(text):
         names[name_at(text, begin.start())[0]] = None
     return tuple(names)
+
+
+def named_anywhere(text: str) -> frozenset[str]:
+    """The names of all secrets that a text refers to, as a plan writes them or as commands do."""
+    return frozenset((*_REFERENCE.findall(text), *_HELD.findall(text)))
 
 
 def names_secret(text: str) -> bool:

@@ -1,14 +1,17 @@
 """Masking: known values first, then whatever has the form of a secret (X19)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
+from typing import Protocol
 
 from shared.secrets import colours, keyblocks
+from shared.secrets.dumps import DumpedValues, DumpStream
 from shared.secrets.known import KnownValues
 from shared.secrets.lines import Lines
 from shared.secrets.spans import apply_masks
 from shared.secrets.structure import Structure
 from shared.secrets.value import Secret
+from shared.secrets.wrapped import WrappedStream, WrappedValues
 
 
 class Masker:
@@ -18,17 +21,22 @@ class Masker:
     (`shared.secrets.encodings`); text that only looks like a secret becomes `‹masked:KIND›`. Raises
     Misconfigured, at stage `secrets`, for a value that cannot be masked.
 
-    It does not recognise a value that is split (by line wraps, or one character per line; colours
-    within a line are no obstacle), compressed, encrypted, in UTF-16, or encoded twice, except for
-    JSON in JSON.
+    A value is recognised across line ends and blanks too, and in dumps, whatever broke it up. It
+    is not when it is compressed, encrypted, or changed letter by letter.
     """
 
     def __init__(self, secrets: Iterable[Secret] = ()) -> None:
-        self._known = KnownValues(secrets)
+        listed = tuple(secrets)
+        self._known = KnownValues(listed)
+        self._wrapped = WrappedValues(listed)
+        self._dumped = DumpedValues(listed)
 
     def stream(self) -> "MaskedStream | ValueStream":
         """A new stream: one for each of a command's outputs."""
-        return MaskedStream(self._known, _structure())
+        return MaskedStream(
+            (ValueStream(self._known), DumpStream(self._dumped), WrappedStream(self._wrapped)),
+            Lines(_structure(), self._known),
+        )
 
     def bytes(self, content: bytes) -> bytes:
         """A whole output, masked; the result is the same as that of a stream, however it is cut."""
@@ -74,6 +82,18 @@ class _ValueMasker(Masker):
         return self.value_stream()
 
 
+class ByValue(Protocol):
+    """A stage of a stream that looks for the values of known secrets."""
+
+    def feed(self, data: bytes) -> bytes:
+        """The next bytes of the stream; returns those that are safe to write, maybe none."""
+        ...
+
+    def finish(self) -> bytes:
+        """The bytes held back; the stream has ended."""
+        ...
+
+
 class MaskedStream:
     """Takes bytes and returns those that are safe to write.
 
@@ -81,17 +101,21 @@ class MaskedStream:
     private key (at most 200), and the beginning of a value that may continue.
     """
 
-    def __init__(self, known: KnownValues, structure: Structure) -> None:
-        self._values = ValueStream(known)
-        self._lines = Lines(structure, known)
+    def __init__(self, by_value: Sequence[ByValue], lines: Lines) -> None:
+        self._stages = (*by_value, lines)
 
     def feed(self, data: bytes) -> bytes:
         """The next bytes of the stream; returns those that are safe to write, maybe none."""
-        return self._lines.feed(self._values.feed(data))
+        for stage in self._stages:
+            data = stage.feed(data)
+        return data
 
     def finish(self) -> bytes:
         """The bytes held back; the stream has ended. A value cut off by the end is masked, too."""
-        return self._lines.feed(self._values.finish()) + self._lines.finish()
+        data = b""
+        for stage in self._stages:
+            data = stage.feed(data) + stage.finish()
+        return data
 
 
 class ValueStream:

@@ -3,6 +3,8 @@
 import re
 
 from shared.secrets.kinds import SecretKind
+from shared.secrets.phrases import PHRASES
+from shared.secrets.products import PRODUCTS
 from shared.secrets.rule import Found, MaskRule
 from shared.secrets.tokens import TOKENS
 from shared.secrets.worth import is_no_word, is_pass, is_password, is_token
@@ -288,5 +290,8 @@ _HEADERS = (
     ),
 )  # fmt: skip
 
-RULES: tuple[MaskRule, ...] = (*TOKENS, *_HEADERS, *_PLACES, *_COMMANDS, *_NAMED)
+RULES: tuple[MaskRule, ...] = (
+    *(*TOKENS, *_HEADERS, *_PLACES, *_COMMANDS, *_NAMED),
+    *(*PHRASES, *PRODUCTS),
+)
 """All rules; every rule searches each line, and their findings are merged."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from shared.domain.approval import SubtaskPart
 from shared.domain.errors import Defect, Rejected
@@ -61,6 +61,21 @@ def as_sent(planned: Subtask) -> SentSubtask:
     given["check"] = None if planned.check is None else _expand(planned.check)
     given["preconditions"] = tuple(map(_expand, planned.preconditions))
     return SentSubtask(**given)
+
+
+def rollback_as_sent(planned: Subtask) -> SentSubtask:
+    """The rollback of a subtask as a subtask of its own, with its final bytes. Raises Rejected."""
+    return as_sent(
+        replace(
+            planned,
+            command=planned.rollback or "",
+            check=None,
+            preconditions=(),
+            needs=(),
+            kind=SubtaskKind.COMMAND,
+            agent=None,
+        )
+    )
 
 
 def variables_in(command: str) -> tuple[str, ...]:

@@ -25,6 +25,14 @@ _SMALL_NUMBER = re.compile(rb"\d{1,4}(?:\.\d+)?(?:[smhd]|ms|kb|mb|%)?", re.IGNOR
 _PLAIN_WORDS = re.compile(rb"[A-Za-z]?[a-z]*(?:[-_./:][a-z]+)*")
 _NEXT_WORD = re.compile(rb"[,;.]? +[a-z]{2,}")
 _TOKEN_LENGTH = 8
+_GUESS_LENGTH = 6
+_LONG = 24
+_ADDRESS = re.compile(
+    rb"v?\d+(?:\.\d+)+[\w.+~-]*|(?:\d{1,3}\.){3}\d{1,3}\S*|[\w+-]+://\S*|[\w.+-]+@[\w.-]+"
+    rb"|[\w-]+(?:\.[\w-]+)+(?::\d+)?|[\w.-]+:\d+|[\w.-]+\(\S*|\d+[a-z]{1,3}|[A-Z][A-Z_]+\d?"
+    rb"|[\w.-]+=[^=]\S*|[a-z_]+=|\*+[a-z_]+|[\w.+-]+@",
+)
+"""Versions, addresses, names with a number behind a colon, calls, settings."""
 
 
 def is_password(found: Found) -> bool:
@@ -51,6 +59,25 @@ def is_no_word(found: Found) -> bool:
 def is_token(found: Found) -> bool:
     """The same, with at least eight characters."""
     return len(found["value"]) >= _TOKEN_LENGTH and is_no_word(found)
+
+
+def is_guess(found: Found) -> bool:
+    """True for what nobody would write as a word: letters with digits or signs, six at least."""
+    value = found["value"].strip(b"\"'`,.:;)]}")
+    return (
+        len(value) >= _GUESS_LENGTH
+        and _stands_for_itself(value)
+        and re.search(rb"[A-Za-z]", value) is not None
+        and re.search(rb"\d|[!@#$%^&*+=~]", value) is not None
+        and not _ADDRESS.fullmatch(value)
+    )
+
+
+def is_strong_token(found: Found) -> bool:
+    """The same where names stand as well: small and large letters with digits, or very long."""
+    value = found["value"]
+    mixed = all(re.search(kind, value) for kind in (rb"[a-z]", rb"[A-Z]", rb"\d"))
+    return is_guess(found) and (mixed or (len(value) >= _LONG and b"-" not in value))
 
 
 def _stands_for_itself(value: bytes) -> bool:

@@ -1,10 +1,11 @@
 """What every vault can do, and the list of vaults, which are asked in order."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from shared.domain.errors import Misconfigured
+from shared.domain.errors import Misconfigured, ReplanError
 from shared.domain.next_step import NextStep
 from shared.domain.secret import is_name
 from shared.secrets.known import refuse_what_cannot_be_hidden
@@ -79,6 +80,18 @@ class Vaults:
     def all_secrets(self) -> tuple[Secret, ...]:
         """Every secret that can be listed: a masker hides them whatever a plan names."""
         return self.secrets(entry.name for entry in self.entries())
+
+    def readable(self) -> tuple[Secret, ...]:
+        """Every secret that can be read and masked now; what is out of order is passed over."""
+        found: dict[tuple[str, str], Secret] = {}
+        for vault in self._vaults:
+            with suppress(ReplanError):
+                for name in vault.names():
+                    with suppress(ReplanError, NotHere):
+                        secret = Secret(name, _usable(name, vault.find(name), vault.label))
+                        refuse_what_cannot_be_hidden([secret])
+                        found.setdefault((name, secret.reveal()), secret)
+        return tuple(found.values())
 
     def _find(self, name: str) -> tuple[Entry, str]:
         if not is_name(name):

@@ -110,7 +110,7 @@ def test_a_goal_names_no_secret_and_gets_none() -> None:
 def test_a_subtask_gets_its_final_bytes_once() -> None:
     """A snippet would be wrapped in a second interpreter."""
     snippet = as_sent(Subtask(1, "a", "", "result = 1", kind=SubtaskKind.CODE))
-    assert snippet.command.count("python3 -c") == 1
+    assert snippet.command.count("python3 -I -c") == 1
     with pytest.raises(Defect, match="again"):
         as_sent(snippet)
 

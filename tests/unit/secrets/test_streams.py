@@ -61,8 +61,8 @@ def test_lines_that_are_too_long_are_cut_alike(words: list[bytes]) -> None:
 def test_a_line_is_given_away_as_soon_as_it_ends() -> None:
     stream = MASKER.stream()
     assert stream.feed(b"working\n50%\r") == b"working\n"
-    assert stream.feed(b"60%\rd") == b"50%\r60%\r"
-    assert stream.feed(b"one\n") == b"done\n"
+    assert stream.feed(b"60%\r~") == b"50%\r60%\r"
+    assert stream.feed(b"one\n") == b"~one\n"
     assert stream.finish() == b""
 
 

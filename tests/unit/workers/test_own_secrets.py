@@ -1,8 +1,11 @@
 """The secrets of the installation itself are hidden too."""
 
+import base64
+from pathlib import Path
+
+from shared.secrets.installation import own_secrets
 from shared.secrets.masking import Masker
 from shared.settings import ServerSettings
-from workers.installation_secrets import own_secrets
 
 
 def test_keys_and_passwords_of_addresses_are_hidden() -> None:
@@ -23,3 +26,13 @@ def test_keys_and_passwords_of_addresses_are_hidden() -> None:
 def test_what_cannot_be_hidden_is_no_reason_not_to_start() -> None:
     settings = ServerSettings(database="postgresql://me:me@db/x", broker="redis://[broken")
     assert own_secrets(settings) == ()
+
+
+def test_keys_in_the_data_folder_are_hidden(tmp_path: Path) -> None:
+    """Each line of the key that signs approvals, and its base64."""
+    line = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZWQ"
+    key = f"-----BEGIN OPENSSH PRIVATE KEY-----\n{line}\n-----END OPENSSH PRIVATE KEY-----\n"
+    (tmp_path / "approval-key").write_text(key)
+    masker = Masker(own_secrets(ServerSettings(data_dir=tmp_path)))
+    for told in (f"it is {line}", base64.b64encode(key.encode()).decode()):
+        assert "‹secret:REPLAN_APPROVAL_KEY›" in masker.text(told)
