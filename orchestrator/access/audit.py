@@ -156,8 +156,11 @@ def _link(row: Any) -> AuditEntry:
 
 
 def values(actor: Actor, act: Act) -> dict[str, Any]:
-    """The parameters of an entry."""
-    details = json.dumps(dict(act.details), ensure_ascii=False, sort_keys=True)
+    """The parameters of an entry; its details say `from` where the actor acted, if known."""
+    told = dict(act.details)
+    if actor.origin is not None:
+        told["from"] = actor.origin.kind.value
+    details = json.dumps(told, ensure_ascii=False, sort_keys=True)
     return {"actor": actor.name, "verb": act.verb, "ref": act.ref, "details": details}
 
 

@@ -82,6 +82,8 @@ VERBS: Final[Mapping[str, Permission]] = {
     "config.show": _LOOK,
     "guard.check": _LOOK,
     "guard.rules": _LOOK,
+    "guard.test": _LOOK,
+    "guard.learn": _LOOK,
     "schema.show": _LOOK,
     "help": _LOOK,
     "db.status": _LOOK,
@@ -91,6 +93,7 @@ VERBS: Final[Mapping[str, Permission]] = {
     "metrics": _LOOK,
     "plan.replay": _ACT,  # it costs money
     "host.check": _ACT,  # it logs in
+    "guard.preview": _ACT,
     "repo.check": _ACT,
     "doctor": Permission(AccessRole.OPERATOR),
     "task.submit": _ACT,
@@ -124,6 +127,8 @@ VERBS: Final[Mapping[str, Permission]] = {
     "intervention.approve": _APPROVE,
     "intervention.deny": _APPROVE,
     "plan.approve": _APPROVE,
+    "secret.give": _APPROVE,
+    "secret.scope": _RULE,
     "host.add": _RULE,
     "host.remove": _RULE,
     "host.label": _RULE,
@@ -150,6 +155,20 @@ ON_THE_MACHINE: Final = frozenset(
 
 These verbs start processes there, or read the vaults and keys of that machine.
 """
+
+_OPEN_TO_JOBS: Final = frozenset({"worker.start", "gateway.start", "coordinator.start", "up"})
+_CLOSED_TO_JOBS: Final = frozenset({"config.show", "token.list", "audit.list", "audit.verify"})
+
+
+def open_to_jobs(verb: str) -> bool:
+    """Whether a job of replan may do the verb: it may look, and start processes of its own.
+
+    It may change nothing, and see nothing of settings, secrets, tokens, keys and the audit.
+    """
+    needed = VERBS.get(verb)
+    if needed is None:
+        return verb in _OPEN_TO_JOBS
+    return not needed.changes and verb not in _CLOSED_TO_JOBS
 
 
 def require(role: AccessRole, verb: str) -> None:

@@ -5,33 +5,45 @@ broker ever sees it.
 """
 
 from base64 import b64encode
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator.access.approval_key import ApprovalKey, Passphrases
 from shared.domain.approval import Approval, statement
-from shared.key_pair import KeyPair
 
-PRIVATE_KEY = "approval-key"
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    """The public half of the key, and whether its private half is `protected` by a passphrase."""
+
+    public_key: str
+    protected: bool
 
 
 class Signer:
-    """Signs with the key in a folder; the first to ask creates it, readable by its owner only.
+    """Signs with the key in a folder; see `ApprovalKey`, also for what is raised."""
 
-    Raises Misconfigured when the key cannot be created or read, or when others may read it.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._key = KeyPair(folder, PRIVATE_KEY, purpose="signs approvals", stage="approve")
+    def __init__(self, folder: Path, passphrases: Passphrases | None = None) -> None:
+        self._key = ApprovalKey(folder, passphrases)
 
     @property
     def public(self) -> str:
         """The public half, as `approval_keys` of an executor takes it."""
         return self._key.public
 
+    @property
+    def protected(self) -> bool:
+        """Whether signing takes a passphrase, or an ssh-agent."""
+        return self._key.protected
+
+    def set_passphrase(self) -> None:
+        """Ask for a new passphrase of the key."""
+        self._key.set_passphrase()
+
     def sign(self, task: int, approval: Approval) -> Approval:
         """The approval, signed for that task."""
-        signature = b64encode(self._key.private.sign(statement(task, approval))).decode("ascii")
+        signature = b64encode(self._key.sign(statement(task, approval))).decode("ascii")
         return replace(approval, signature=signature)
 
     def attest(self, statement: dict[str, Any]) -> str:

@@ -1,8 +1,8 @@
 """Settings, read once: from a file, the environment, `--set`, or the running `replan up`."""
 
-from shared.settings.connection import ConnectionFile
+from shared.settings.connection import ConnectionFile, RunningElsewhere
 from shared.settings.keys import KEYS, Key, KeyScope
-from shared.settings.load import Settings, load_settings
+from shared.settings.load import Settings, load_settings, usual_data_dir
 from shared.settings.server import ServerSettings
 
 __all__ = [
@@ -10,7 +10,9 @@ __all__ = [
     "ConnectionFile",
     "Key",
     "KeyScope",
+    "RunningElsewhere",
     "ServerSettings",
     "Settings",
     "load_settings",
+    "usual_data_dir",
 ]

@@ -1,5 +1,6 @@
 """The connection file: where this user's `replan up` can be reached; only the user can read it."""
 
+import hashlib
 import json
 import os
 import tomllib
@@ -72,6 +73,51 @@ class ConnectionFile:
                 next_step=ShellCommand(f"rm {path}"),
             ) from error
         return found if _alive(found.pid) else None
+
+
+class RunningElsewhere:
+    """The notes, in the usual data folder, of where else `replan up` of this user runs.
+
+    So commands find one that was started with another folder, as long as it is the only one.
+    """
+
+    def __init__(self, usual: Path) -> None:
+        self._usual = usual
+        self._notes = usual / "elsewhere"
+
+    def note(self, folder: Path) -> None:
+        """Note a folder, and forget those in which nothing runs any more."""
+        if folder.absolute() == self._usual.absolute():
+            return
+        self._notes.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for path, place in self._noted():
+            if _running_in(place) is None:
+                path.unlink(missing_ok=True)
+        text = str(folder.absolute())
+        name = hashlib.sha256(os.fsencode(text)).hexdigest()[:16]
+        (self._notes / name).write_text(text, encoding="utf-8", errors="surrogateescape")
+
+    def only(self) -> Path | None:
+        """The folder in which one runs; None if there is none, or more than one."""
+        places = [place for _, place in self._noted() if _running_in(place) is not None]
+        return places[0] if len(places) == 1 else None
+
+    def _noted(self) -> list[tuple[Path, Path]]:
+        try:
+            paths = sorted(self._notes.iterdir())
+            return [
+                (path, Path(path.read_text(encoding="utf-8", errors="surrogateescape")))
+                for path in paths
+            ]
+        except OSError:
+            return []
+
+
+def _running_in(folder: Path) -> ConnectionFile | None:
+    try:
+        return ConnectionFile.read(folder)
+    except Misconfigured:
+        return None
 
 
 def _alive(pid: int) -> bool:

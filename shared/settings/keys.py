@@ -193,9 +193,11 @@ _ABOUT = {
     "delivery_store": "where bundles of deliveries are kept: a folder, or s3://BUCKET/PREFIX; "
     "default: `deliveries` in the data folder",
     "approval_keys": "public keys of the people whose approvals an executor accepts",
+    "approval_key_dir": "the folder of the key that signs approvals; default: the data folder",
     "attestation_keys": "public keys of other workers whose word for what they checked counts here",
     "log_level": "the log level of the services",
     "guard_policy": "the site's own rules about what may run, besides the built-in ones",
+    "command_previews": "find out on the host what a command would change before asking a person",
     "runbook_dirs": "folders of runbooks, read besides the built-in ones",
     "model_provider": "who runs the models, unless a role names another planner",
     "anthropic_base_url": "the address of a server that speaks the Messages API",

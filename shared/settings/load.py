@@ -11,7 +11,7 @@ from typing import Any
 from shared.domain.config import ModelProvider, Policy, union
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
-from shared.settings.connection import ConnectionFile
+from shared.settings.connection import ConnectionFile, RunningElsewhere
 from shared.settings.keys import KEYS, Key, KeyScope
 from shared.settings.naming import KeyFault, find_key, lookalike
 from shared.settings.server import ServerSettings
@@ -75,8 +75,10 @@ def load_settings(
     environ: Mapping[str, str],
     config_file: Path | None = None,
     overrides: Iterable[str] = (),
+    *,
+    find_running: bool = True,
 ) -> Settings:
-    """Read the settings.
+    """Read the settings; with `find_running`, those of this user's `replan up` where it runs.
 
     The file is `config_file`, else `$REPLAN_CONFIG`, else `./replan.toml`, else
     `~/.config/replan/config.toml`; the last two may be missing.
@@ -92,8 +94,13 @@ def load_settings(
     given.read_environment(environ)
     given.read_overrides(overrides)
     given.refuse_faults()
-    given.values.setdefault("data_dir", _data_dir(environ, home))
-    given.reach_running()
+    usual = usual_data_dir(environ)
+    if "data_dir" not in given.values:
+        given.values["data_dir"] = usual
+        if find_running:
+            given.follow_running(usual)
+    if find_running:
+        given.reach_running()
     given.follow_provider()
     return given.settings(path)
 
@@ -142,6 +149,15 @@ class _Given:
         many = "\n  ".join((f"{len(lines)} settings cannot be used:", *lines))
         reason = lines[0] if len(lines) == 1 else many
         raise Misconfigured(reason, stage="config", next_step=NextStep.of("config show"))
+
+    def follow_running(self, usual: Path) -> None:
+        """Where nothing runs in the usual folder, use the one in which something does."""
+        if "database_url" in self.values or ConnectionFile.read(usual) is not None:
+            return
+        place = RunningElsewhere(usual).only()
+        if place is not None:
+            self.values["data_dir"] = place
+            self._sources["data_dir"] = Implied.RUNNING
 
     def reach_running(self) -> None:
         """Take missing addresses of database and broker from this user's running `replan up`."""
@@ -237,7 +253,9 @@ def _home(environ: Mapping[str, str]) -> Path:
     return Path(environ["HOME"]) if environ.get("HOME") else Path.home()
 
 
-def _data_dir(environ: Mapping[str, str], home: Path) -> Path:
+def usual_data_dir(environ: Mapping[str, str]) -> Path:
+    """The data folder where no setting names one."""
+    home = _home(environ)
     given = environ.get("XDG_DATA_HOME", "")
     shared = Path(given) if Path(given).is_absolute() else home / ".local" / "share"
     return shared / "replan"

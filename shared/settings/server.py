@@ -63,6 +63,9 @@ class ServerSettings:
     host; beyond it, the oldest go that nobody has used for `workspaces_idle`, if all their files
     are kept. No tree holds a file of more than `workspaces_file_cap` megabytes.
 
+    An executor accepts what one of the `approval_keys` has signed (empty: that in the folder). The
+    key that signs a person's approvals is in `approval_key_dir` (None: the data folder).
+
     `attestation_keys` are the public keys of workers on other machines, whose word for
     what they checked counts here too.
 
@@ -106,9 +109,11 @@ class ServerSettings:
     workspaces_file_cap: int = 50
     delivery_store: Place | None = None
     approval_keys: tuple[str, ...] = ()
+    approval_key_dir: Path | None = None
     attestation_keys: tuple[str, ...] = ()
     log_level: str = "info"
     guard_policy: Path | None = None
+    command_previews: bool = True
     runbook_dirs: tuple[Path, ...] = ()
     model_provider: str = ModelProvider.ANTHROPIC.value
     anthropic_base_url: str | None = None
@@ -168,6 +173,11 @@ class ServerSettings:
             idle=self.workspaces_idle,
             largest=self.workspaces_file_cap * 1_000_000,
         )
+
+    @property
+    def approval_folder(self) -> Path:
+        """The folder of the key that signs approvals."""
+        return self.approval_key_dir or self.data_dir
 
     @property
     def delivery_place(self) -> str:

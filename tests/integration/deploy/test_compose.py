@@ -125,6 +125,19 @@ def test_private_keys_are_mounted_read_only_where_hosts_are_reached(services: Se
         assert keys.endswith(":/keys:ro")
 
 
+def test_only_the_command_line_sees_the_key_that_signs_approvals(services: Services) -> None:
+    """And executors know whose approvals to accept: they never take the database's word."""
+    sees = {
+        name
+        for name, each in services.items()
+        if any("approver" in mount.lower() for mount in mounts(each))
+    }
+    assert sees == {"cli"}
+    assert environment(services["cli"])["REPLAN_APPROVAL_KEY_DIR"] == "/approver"
+    keys = environment(services["executor"])["REPLAN_APPROVAL_KEYS"]
+    assert keys == "${REPLAN_APPROVAL_KEYS:-}"
+
+
 def test_only_planning_workers_get_the_key_of_the_model(services: Services) -> None:
     with_key = {name for name, each in services.items() if "ANTHROPIC_API_KEY" in environment(each)}
     assert with_key == {"taskmaster", "planner", "subtask_planner"}

@@ -1,5 +1,6 @@
 """`deploy/make-env` writes an environment that docker-compose.yml starts with."""
 
+import os
 import re
 import shutil
 import stat
@@ -7,6 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
+from orchestrator.acts.signing import Signer
 
 
 @pytest.fixture
@@ -72,6 +75,22 @@ def test_redirecting_it_there_does_the_same(copy: Path) -> None:
     )
     assert set(read(env)) >= {"POSTGRES_PASSWORD", "REDIS_PASSWORD", "FLOWER_PASSWORD"}
     assert stat.S_IMODE(env.stat().st_mode) == 0o600
+
+
+def test_the_key_that_signs_approvals_is_made_once_and_its_public_half_is_pinned(
+    copy: Path,
+) -> None:
+    run(copy)
+    folder = copy / "deploy" / "approver"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / "approval-key").stat().st_mode) == 0o600
+    (pinned,) = read(copy / ".env")["REPLAN_APPROVAL_KEYS"].split(",")
+    if (folder / "approval-key").stat().st_uid == os.getuid():
+        assert Signer(folder).public == pinned
+    assert (folder / "approval-key.pub").read_text().strip() == pinned
+    (copy / ".env").unlink()
+    run(copy)
+    assert read(copy / ".env")["REPLAN_APPROVAL_KEYS"] == pinned
 
 
 def test_the_containers_never_run_as_root(copy: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import command_line
-from shared.settings import ConnectionFile, load_settings
+from shared.settings import ConnectionFile, RunningElsewhere, load_settings, usual_data_dir
 
 DATABASE = 'postgresql://replan:p%40"\\ss@127.0.0.1:5/replan'
 BROKER = "redis://:hunter2@127.0.0.1:6/0"
@@ -91,3 +91,42 @@ def test_the_settings_reach_the_one_that_runs_unless_something_says_otherwise(
     assert named.server.database_url == "postgresql://elsewhere/db"
     with pytest.raises(Misconfigured):
         _ = named.server.broker_url  # the bell of one and the database of another: never
+
+
+def found_from(home: Path, **variables: str) -> tuple[Path, str | None, str]:
+    """Where a command of that user looks, whom it reaches, and why there."""
+    settings = load_settings({"HOME": str(home), **variables})
+    server = settings.server
+    return server.data_dir, server.database, settings.sources["data_dir"]
+
+
+def test_one_that_runs_in_another_folder_is_found_while_it_is_the_only_one(tmp_path: Path) -> None:
+    usual = usual_data_dir({"HOME": str(tmp_path)})
+    one, two = tmp_path / "one ü", tmp_path / "two"
+    assert found_from(tmp_path) == (usual, None, "default")
+    RunningElsewhere(usual).note(one)
+    assert found_from(tmp_path) == (usual, None, "default")
+    written(one)
+    assert found_from(tmp_path) == (one, DATABASE, "replan up")
+    assert (usual / "elsewhere").stat().st_mode & 0o077 == 0
+    assert found_from(tmp_path, REPLAN_DATA_DIR=str(two)) == (two, None, "REPLAN_DATA_DIR")
+    assert found_from(tmp_path, REPLAN_DATABASE_URL="postgresql://x/y")[0] == usual
+    alone = load_settings({"HOME": str(tmp_path)}, find_running=False)
+    assert alone.server.data_dir == usual
+    written(two)
+    RunningElsewhere(usual).note(two)
+    assert found_from(tmp_path) == (usual, None, "default")
+    ConnectionFile.remove(one)
+    assert found_from(tmp_path) == (two, DATABASE, "replan up")
+    written(usual)
+    assert found_from(tmp_path) == (usual, DATABASE, "default")
+
+
+def test_folders_in_which_nothing_runs_are_forgotten(tmp_path: Path) -> None:
+    elsewhere = RunningElsewhere(tmp_path / "usual")
+    for name in ("one", "two"):
+        elsewhere.note(tmp_path / name)
+    elsewhere.note(tmp_path / "usual")
+    assert len(list((tmp_path / "usual" / "elsewhere").iterdir())) == 1
+    written(tmp_path / "two").chmod(0o644)
+    assert elsewhere.only() is None
