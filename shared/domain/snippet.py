@@ -1,12 +1,13 @@
 """The text of a subtask that reaches its host; a snippet of kind `code` sets `result` (S1.25)."""
 
+import ast
 import math
 import shlex
 
 MEMORY = 1 << 30
 """Bytes of memory for a snippet's interpreter; its CPU seconds equal its timeout."""
 
-_CODA = """
+CODA = """
 import json, sys
 inner = globals().get("result")
 while isinstance(inner, dict) and isinstance(inner.get("result"), dict):
@@ -19,6 +20,7 @@ print(json.dumps(result, default=str))
 asks = isinstance(inner, dict) and inner.get("status") == "needs_input"
 sys.exit(1 if asks or isinstance(inner, dict) and not inner.get("success", True) else 0)
 """
+"""What stands behind every snippet."""
 
 
 def as_command(snippet: str, *, timeout: float = 300.0) -> str:
@@ -30,4 +32,23 @@ def as_command(snippet: str, *, timeout: float = 300.0) -> str:
     every command.
     """
     limits = f"ulimit -t {math.ceil(timeout)}; ulimit -v {MEMORY // 1024}"
-    return f"{limits}; python3 -c {shlex.quote(snippet.rstrip() + _CODA)}"
+    alone = "-I " if is_literal(snippet) else ""
+    return f"{limits}; python3 {alone}-c {shlex.quote(snippet.rstrip() + CODA)}"
+
+
+_MOST_CHARACTERS = 20_000
+
+
+def is_literal(snippet: str) -> bool:
+    """Whether a snippet only sets `result` to plain values."""
+    if len(snippet) > _MOST_CHARACTERS:
+        return False
+    try:
+        match ast.parse(snippet).body:
+            case [ast.Assign(targets=[ast.Name(id="result")], value=value)]:
+                ast.literal_eval(value)
+            case _:
+                return False
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        return False
+    return True

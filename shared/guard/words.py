@@ -1,7 +1,7 @@
 """Programs with their words as a host would see them; unknown parts stay unknown."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 HOME = "\ue000"
 """Stands for the unknown home directory inside texts; a command that holds it is never read."""
@@ -9,6 +9,7 @@ HOME = "\ue000"
 """The prefix of variables that hold secrets; the rest is the name of the secret."""
 
 _WILD = re.compile(r"[*?\[]")
+_NUMBERS = re.compile(r"[-+0-9 \t\n]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Hole:
     `split`: it may turn into any number of words. `below`: it names something beneath the
     directory before it, so it holds no `..`. `makers`: the commands whose output it is. `content`:
     the text of the file that it names, where that is known. `secret`: the variable of a secret
-    whose value, or a part of it, this is.
+    whose value, or a part of it, this is. `number`: it holds nothing but numbers.
     """
 
     split: bool = False
@@ -41,6 +42,7 @@ class Hole:
     makers: tuple["Run", ...] = ()
     content: "Word | None" = None
     secret: str = ""
+    number: bool = False
 
 
 Piece = Text | Glob | Hole
@@ -63,6 +65,8 @@ class Word:
     @property
     def prefix(self) -> str:
         """The known text at its beginning."""
+        if len(self.pieces) == 1 and isinstance(self.pieces[0], Text):
+            return self.pieces[0].value
         known = []
         for piece in self.pieces:
             if not isinstance(piece, Text):
@@ -74,6 +78,28 @@ class Word:
     def unknown(self) -> bool:
         """True when part of it is known only at run time, file names aside."""
         return any(isinstance(piece, Hole) for piece in self.pieces)
+
+    @property
+    def numeric(self) -> bool:
+        """True when it can hold nothing but numbers: no shell finds code in it."""
+        return all(
+            piece.number if isinstance(piece, Hole) else _NUMBERS.fullmatch(_known_text(piece))
+            for piece in self.pieces
+        )
+
+    @property
+    def lacks_numbers(self) -> bool:
+        """True when nothing but numbers is unknown in it, and some are."""
+        holes = [piece for piece in self.pieces if isinstance(piece, Hole)]
+        return bool(holes) and all(hole.number and not hole.secret for hole in holes)
+
+    @property
+    def filled(self) -> bool:
+        """True when it is certainly not empty."""
+        return any(
+            piece.below if isinstance(piece, Hole) else bool(_known_text(piece).strip())
+            for piece in self.pieces
+        )
 
     @property
     def splits(self) -> bool:
@@ -151,7 +177,11 @@ class Run:
     as its input (all others). `part` is the piece of the text that it comes from. `sure` is False
     where another reading of the text is as likely. `reads` are the files that a redirection opens
     for reading, `sets` the variables that are handed to a program. `appends` is True where a
-    redirection keeps what the file holds.
+    redirection keeps what the file holds. `fed` is the variable of a secret whose value, or
+    something made from it, may be its standard input; `handed` are the variables that hand it a
+    secret, each with that secret's; `carries` is the one that it may put out. `idle_input`: its
+    standard input holds nothing. `given` is True where the text says, or may say, what comes in on
+    its standard input; `input` is the file that it has there.
     """
 
     argv: tuple[Word, ...]
@@ -164,11 +194,38 @@ class Run:
     reads: tuple[Word, ...] = ()
     sets: tuple[str, ...] = ()
     appends: bool = False
+    fed: str = ""
+    carries: str = ""
+    handed: tuple[tuple[str, str], ...] = ()
+    idle_input: bool = False
+    given: bool = False
+    input: Word | None = None
 
 
 def literal_word(text: str) -> Word:
     """A word that is known completely."""
     return Word((Text(text),))
+
+
+def number_word(*, several: bool = False, makers: tuple["Run", ...] = ()) -> Word:
+    """A number that is known only at run time, or `several`, each a word of its own."""
+    return Word((Hole(below=not several, makers=makers, number=True),))
+
+
+def made_by(word: Word, makers: tuple[Run, ...]) -> Word:
+    """The word, whose numbers remember where they come from."""
+    return Word(
+        tuple(
+            replace(piece, makers=makers)
+            if isinstance(piece, Hole) and piece.number and not piece.makers
+            else piece
+            for piece in word.pieces
+        )
+    )
+
+
+def _known_text(piece: Text | Glob) -> str:
+    return piece.value if isinstance(piece, Text) else piece.pattern
 
 
 def unknown_word(*, split: bool = False, makers: tuple["Run", ...] = ()) -> Word:

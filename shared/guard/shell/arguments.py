@@ -1,5 +1,6 @@
 """Follows commands and programs inside the arguments or the input of others."""
 
+import re
 from dataclasses import replace
 
 from shared.guard.paths import NOWHERE
@@ -12,7 +13,17 @@ from shared.guard.programs.inline_code import (
     option_values,
 )
 from shared.guard.programs.interpreters import script_program
-from shared.guard.programs.sql import CLIENTS, MOST_CHARACTERS, PROGRAM, statements
+from shared.guard.programs.sql import (
+    CLIENTS,
+    DIALECTS,
+    MOST_CHARACTERS,
+    PROGRAM,
+    SqlDialect,
+    UnreadableSql,
+    likely_statements,
+    statements,
+)
+from shared.guard.programs.sql_looks import sql_only_looks
 from shared.guard.shell.interpreter import Interpreter
 from shared.guard.shell.scope import Scope
 from shared.guard.shell.scripts import run_input
@@ -23,6 +34,8 @@ _READS_SHELL = frozenset({"at", "batch"})
 _READS_ITS_OWN = frozenset(
     {"ed", "ex", "vi", "vim", "gdb", "mongosh", "mongo", "redis-cli", "make", "bc", "m4", "tclsh"}
 )
+
+_LISTS_JOBS = re.compile(r"-l|-l -u ?[a-z_][\w-]*|-u ?[a-z_][\w-]* -l|-lu ?[a-z_][\w-]*")
 
 
 def follow_arguments(
@@ -57,10 +70,18 @@ def _input(
             walk.doubt("other-language", f"{program} runs a program that it reads")
     elif program in _READS_ITS_OWN and given.given:
         walk.doubt("other-language", f"{program} is given commands of its own")
-    elif program == "crontab" and (
-        dash or given.given or not all(word.prefix.startswith("-") for word in words)
+    elif (
+        program == "crontab"
+        and not _lists_jobs(words)
+        and (dash or given.given or not all(word.prefix.startswith("-") for word in words))
     ):
         walk.doubt("other-language", "it installs scheduled commands")
+
+
+def _lists_jobs(words: tuple[Word, ...]) -> bool:
+    """Whether `crontab` shows a table, its own or that of another account."""
+    texts = [word.literal or ("?" if word.splits else "x") for word in words]
+    return _LISTS_JOBS.fullmatch(" ".join(texts)) is not None
 
 
 def _sql(
@@ -77,8 +98,19 @@ def _sql(
         if len(str(text)) > MOST_CHARACTERS:
             walk.doubt("too-large", f"the SQL that {program} runs is too long to be read")
             continue
-        for statement in statements(str(text)):
+        for statement in _statements(walk, program, str(text)):
             walk.add_run((literal_word(PROGRAM), *map(literal_word, statement)), PROGRAM, scope)
+
+
+def _statements(walk: Interpreter, program: str, text: str) -> list[tuple[str, ...]]:
+    dialect = DIALECTS.get(program, SqlDialect.POSTGRES)
+    try:
+        return statements(text, dialect)
+    except UnreadableSql as error:
+        if not sql_only_looks(text, dialect):
+            told = f"the SQL that {program} runs may be read in more than one way: {error}"
+            walk.doubt("other-language", told)
+        return likely_statements(text)
 
 
 def _find(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input) -> None:

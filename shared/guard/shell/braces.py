@@ -121,7 +121,9 @@ def _sequence(text: str) -> list[list[_Unit]] | None:
         raise TooManyWords("its braces expand to too many words")
     numbers = range(low, high + 1, stride) if low <= high else range(low, high - 1, -stride)
     if first.isalpha():
-        return [[Literal(chr(number), quoted=True)] for number in numbers]
+        # a letter joins a bare name before it; of the signs between Z and a, none has a meaning
+        letters = map(chr, numbers)
+        return [[c if c.isalpha() or c == "_" else Literal(c, quoted=True)] for c in letters]
     padded = any(re.match(r"-?0\d", edge) for edge in (first, last))
     width = max(len(first), len(last)) if padded else 0
     return [list(f"{number:0{width}d}") for number in numbers]

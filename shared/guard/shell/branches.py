@@ -5,12 +5,13 @@ from dataclasses import replace
 from typing import Protocol
 
 from shared.guard.paths import NOWHERE
+from shared.guard.secret_words import unknown_like
 from shared.guard.shell.expand import Expansion
 from shared.guard.shell.scope import Scope, merge
 from shared.guard.shell.streams import Effect, Input, unchanged
-from shared.guard.shell.tree import AndOr, Block, Case, If, Loop, Pipeline, Statement, Substitution
+from shared.guard.shell.tree import AndOr, Block, Case, If, Loop, Pipeline, Statement
 from shared.guard.shell.variables import changes_programs, holds_command
-from shared.guard.words import Run, Word, join, unknown_word
+from shared.guard.words import Run, Word, join, number_word, unknown_word
 
 MOST_ITEMS = 32
 """A loop over more words is followed with an unknown one."""
@@ -39,11 +40,6 @@ class Branching(Protocol):
 
     def expansion(self, scope: Scope) -> Expansion:
         """Expands words as this shell does."""
-
-    def evaluate(
-        self, inner: tuple[Substitution, ...], texts: tuple[str, ...], scope: Scope
-    ) -> None:
-        """Follow what runs inside arithmetic and conditions."""
 
     def choice(self) -> AbstractContextManager[None]:
         """Commands that are followed meanwhile may not run at all."""
@@ -95,7 +91,9 @@ def _and_or(walk: Branching, both: AndOr, scope: Scope, given: Input) -> Effect:
             failed = merge(right.failed, left.failed)
             return Effect(right.succeeded, failed, _append(left.output, right.output))
         right = walk.statement(both.right, left.failed, given)
-    return Effect(merge(left.succeeded, right.succeeded), right.failed)
+    both_outputs = _append(left.output, right.output)
+    numbers = number_word(several=True) if both_outputs and both_outputs.numeric else None
+    return Effect(merge(left.succeeded, right.succeeded), right.failed, numbers)
 
 
 def _if(walk: Branching, choice: If, scope: Scope, given: Input) -> Effect:
@@ -117,7 +115,9 @@ def _case(walk: Branching, case: Case, scope: Scope, given: Input) -> Effect:
 
 
 def _loop(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Effect:
-    walk.evaluate(loop.inner, (), scope)
+    head = walk.expansion(scope)
+    head.evaluate(loop.arithmetic)
+    scope = head.scope
     with walk.choice():
         if changes_programs(loop.name) or holds_command(loop.name):
             walk.doubt("environment", f"it sets {loop.name}, which changes what programs do")
@@ -127,7 +127,9 @@ def _loop(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Effect:
             scope = expansion.scope
             if len(items) <= MOST_ITEMS and not any(item.splits for item in items):
                 return _for_each(walk, loop, items, scope, given)
-            return _repeat(walk, loop, scope.assign(loop.name, unknown_word()), given)
+            numeric = all(item.numeric for item in items)
+            each = number_word() if numeric else unknown_like(*items)
+            return _repeat(walk, loop, scope.assign(loop.name, each), given)
         if loop.name:
             scope = scope.assign(loop.name, unknown_word())
         first = walk.count

@@ -3,10 +3,13 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 from shared.guard.paths import NOWHERE
 from shared.guard.programs.inline_code import option_values
-from shared.guard.shell.arithmetic import runs_in_arithmetic
+from shared.guard.programs.numbers import prints_facts
+from shared.guard.secret_words import unknown_like
+from shared.guard.shell.arithmetic import Evaluated, names_safely
 from shared.guard.shell.interpreter import Interpreter
 from shared.guard.shell.outputs import output
 from shared.guard.shell.scope import Scope
@@ -18,6 +21,8 @@ from shared.guard.words import Word, join, literal_word, unknown_word
 Builtin = Callable[[Interpreter, tuple[Word, ...], Scope, Input], Effect]
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
+_ASSIGNMENTS_ONLY = frozenset({"/etc/os-release", "/usr/lib/os-release", "/etc/lsb-release"})
+"""Files of the distribution that set variables and run nothing."""
 _DIRECTORY_FLAG = re.compile(r"-[LPen@]+")
 
 
@@ -93,7 +98,8 @@ def _declare(walk: Interpreter, words: tuple[Word, ...], scope: Scope, *, export
     for word in words:
         if found := _ASSIGNMENT.match(word.prefix):
             appended = found[0].endswith("+=")
-            value = unknown_word() if appended else word.after(found.end())
+            rest = word.after(found.end())
+            value = unknown_like(scope.value(found[1]), rest) if appended else rest
             scope = assign(walk, scope, found[1], value)
             scope = scope.export(found[1]) if export else scope
         elif word.literal is None:
@@ -116,7 +122,9 @@ def _sets(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input
             scope = _all_unknown(scope)
         elif found := _NAME.match(word.literal):
             names.add(found[0])
-    _doubt_indices(walk, words)
+    for word in words:
+        if not word.prefix.startswith("-"):
+            _doubt_name(walk, word, scope)
     for name in sorted(names):
         scope = assign(walk, scope, name, unknown_word())
     return silent(scope)
@@ -124,19 +132,26 @@ def _sets(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input
 
 def _printf(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     if words and words[0].prefix.startswith("-v"):
-        return _sets(walk, words[:2], scope, given)
+        attached = words[0].after(len("-v"))
+        return _sets(walk, (attached,) if str(attached) else words[1:2], scope, given)
     return unchanged(scope, output("printf", words, given.text, walk.dialect))
 
 
 def _test(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
     del given
-    _doubt_indices(walk, words)
+    for operator, operand in pairwise(words):
+        if operator.literal in ("-v", "-R"):
+            _doubt_name(walk, operand, scope)
+    for word in words:
+        if word.splits and not word.numeric and not prints_facts(word.makers):
+            walk.doubt("arithmetic-code", f"bash may run a command in what it splits: {word}")
     return silent(scope)
 
 
-def _doubt_indices(walk: Interpreter, words: tuple[Word, ...]) -> None:
-    if any(runs_in_arithmetic(str(word)) for word in words):
-        walk.doubt("arithmetic-code", "arithmetic would run a command inside a text")
+def _doubt_name(walk: Interpreter, word: Word, scope: Scope) -> None:
+    """A word that is the name of a variable: bash evaluates what may stand behind it in `[…]`."""
+    if why := names_safely(word, Evaluated(scope, bash=True)):
+        walk.doubt("arithmetic-code", why)
 
 
 def _set(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Input) -> Effect:
@@ -166,6 +181,9 @@ def _source(walk: Interpreter, words: tuple[Word, ...], scope: Scope, given: Inp
     if words[0].literal in STANDARD_INPUT:
         return run_input(walk, interpreter, inside, given)
     written = walk.files.at(words[0], scope.directories[0])
+    if not written and words[0].literal in _ASSIGNMENTS_ONLY:
+        walk.add_run((literal_word("cat"), words[0]), "cat", scope)
+        return unchanged(_all_unknown(scope))
     if not written and not words[0].unknown:
         walk.doubt("sourced-file", f"it reads {words[0]}, which may change what later words mean")
         return unchanged(_all_unknown(scope))

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
+from shared.guard.shell.nodes import Node, set_name, tested_words, use_of_parameter
 from shared.guard.shell.quoting import ansi_c, double_quote, heredoc, unquoted_pieces
 from shared.guard.shell.tree import (
     OPAQUE,
     AndOr,
     Apart,
+    Arithmetic,
     Assignment,
     Block,
     Case,
@@ -32,12 +33,15 @@ from shared.guard.shell.tree import (
     as_quoted,
 )
 
-Node = dict[str, Any]
-"""A node of shfmt's JSON: only this module knows that format."""
-
 MOST_STATEMENTS = 2000
 _DEFAULT_OPERATORS = frozenset({"-", ":-", "+", ":+", "=", ":=", "?", ":?"})
 _END_OF_OPTIONS = (WordNode((Literal("--", quoted=False),)),)
+_EXPANSIONS = frozenset({"CmdSubst", "ProcSubst", "ParamExp", "ArithmExp"})
+_NUMBER_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+_NAME_TESTS = frozenset({"-v", "-R"})
+_SETTING = frozenset(
+    {"=", *(f"{sign}=" for sign in ("+", "-", "*", "/", "%", "&", "|", "^")), "<<=", ">>="}
+)
 _PARAMETER_KEYS = frozenset({"Type", "Pos", "End", "Dollar", "Rbrace", "Short", "Param", "Exp"})
 
 
@@ -109,7 +113,42 @@ class Conversion:
         return Function(node["Name"]["Value"], self._statement(node["Body"]))
 
     def _evaluation(self, node: Node) -> Evaluation:
-        return Evaluation(self._inner(node), tuple(self._texts(node)))
+        if node["Type"] != "TestClause":
+            return Evaluation((), self._arithmetic(node.get("X"), *(node.get("Exprs") or ())))
+        expanded, evaluated, names = [], [], []
+        for operator, word in tested_words(node["X"]):
+            if operator in _NUMBER_TESTS:
+                evaluated.append(self.word(word))
+            elif operator in _NAME_TESTS:
+                names.append(self.word(word))
+            else:
+                expanded.append(word)
+        return Evaluation(self._inner(expanded), Arithmetic(tuple(evaluated)), tuple(names))
+
+    def _arithmetic(self, *nodes: Node | None) -> Arithmetic:
+        """What is evaluated in expressions, one after the other; raises Unreadable."""
+        return Arithmetic(tuple(step for node in nodes if node for step in self._steps(node)))
+
+    def _steps(self, node: Node) -> Iterator[WordNode | str]:
+        match node["Type"]:
+            case "Word":
+                yield self.word(node)
+            case "ParenArithm":
+                yield from self._steps(node["X"])
+            case "UnaryArithm":
+                yield from self._steps(node["X"])
+                if node["Op"] in ("++", "--"):
+                    yield from set_name(node["X"])
+            case "BinaryArithm" if node["Op"] in _SETTING:
+                if node["Op"] != "=" or not any(set_name(node["X"])):
+                    yield from self._steps(node["X"])
+                yield from self._steps(node["Y"])
+                yield from set_name(node["X"])
+            case "BinaryArithm":
+                yield from self._steps(node["X"])
+                yield from self._steps(node["Y"])
+            case unknown:
+                raise Unreadable(f"it uses a form of arithmetic that is not understood ({unknown})")
 
     def _coprocess(self, node: Node) -> Apart:
         return Apart(self._statement(node["Stmt"]))
@@ -133,12 +172,13 @@ class Conversion:
         return Simple((), tuple(words))
 
     def _assignment(self, node: Node) -> Assignment:
-        inner = self._inner({key: node.get(key) for key in ("Index", "Array")})
         value = self.word(node["Value"]) if node.get("Value") else WordNode(())
         plain = not (node.get("Append") or node.get("Index") or node.get("Array"))
         if not plain:
-            inner += self._inner(node.get("Value"))
-            value = WordNode((Opaque(quoted=True, inner=inner),))
+            elements = (node.get("Array") or {}).get("Elems") or ()
+            indices = self._arithmetic(node.get("Index"), *(each.get("Index") for each in elements))
+            inner = self._inner([node.get("Value"), *(each.get("Value") for each in elements)])
+            value = WordNode((Opaque(quoted=True, inner=inner, arithmetic=indices),))
         return Assignment(node["Name"]["Value"], value, plain)
 
     def _binary(self, node: Node) -> Command:
@@ -167,7 +207,8 @@ class Conversion:
     def _for(self, node: Node) -> Loop:
         loop, body = node["Loop"], self.block(node.get("Do"))
         if loop["Type"] == "CStyleLoop":
-            return Loop((), body, inner=self._inner(loop))
+            head = self._arithmetic(*(loop.get(part) for part in ("Init", "Cond", "Post")))
+            return Loop((), body, arithmetic=head)
         given = loop.get("Items")
         if given is None and loop.get("InPos"):
             given = []
@@ -262,7 +303,7 @@ class Conversion:
             case "CmdSubst" | "ProcSubst":
                 return self._substitution(node, quoted=quoted)
             case "ArithmExp":
-                return Opaque(quoted, self._inner(node), number=True)
+                return Opaque(quoted, number=True, arithmetic=self._arithmetic(node.get("X")))
             case "ExtGlob":
                 if "$" in node["Pattern"]["Value"] or "`" in node["Pattern"]["Value"]:
                     raise Unreadable("it computes a pattern")
@@ -280,39 +321,39 @@ class Conversion:
         name = (node.get("Param") or {}).get("Value", "")
         expansion = node.get("Exp")
         if any(value for key, value in node.items() if key not in _PARAMETER_KEYS):
-            return Parameter(name, quoted, OPAQUE, inner=self._inner(list(node.values())))
+            slice_of = node.get("Slice") or {}
+            evaluated = (node.get("Index"), slice_of.get("Offset"), slice_of.get("Length"))
+            return Parameter(
+                name,
+                quoted,
+                OPAQUE,
+                inner=self._inner([node.get("Repl"), expansion]),
+                arithmetic=self._arithmetic(*evaluated),
+                use=use_of_parameter(node),
+            )
         if not expansion:
             return Parameter(name, quoted, bare=bool(node.get("Short")))
         word = expansion.get("Word")
         if expansion["Op"] not in _DEFAULT_OPERATORS:
-            return Parameter(name, quoted, OPAQUE, inner=self._inner(expansion))
+            use = use_of_parameter(node)
+            return Parameter(name, quoted, OPAQUE, inner=self._inner(expansion), use=use)
         argument = self.word(word) if word else WordNode(())
         return Parameter(name, quoted, expansion["Op"].lstrip(":"), argument)
 
-    def _inner(self, node: object) -> tuple[Substitution, ...]:
-        """Every substitution below, outermost first: whatever the rest means, these run."""
-        return tuple(self._substitutions(node))
+    def _inner(self, node: object) -> tuple[Part, ...]:
+        """Every expansion below, outermost first: whatever the rest means, these happen."""
+        return tuple(self._expansions(node))
 
-    def _substitutions(self, node: object) -> Iterator[Substitution]:
+    def _expansions(self, node: object) -> Iterator[Part]:
         if isinstance(node, list):
             for item in node:
-                yield from self._substitutions(item)
+                yield from self._expansions(item)
         elif isinstance(node, dict):
-            if node.get("Type") in ("CmdSubst", "ProcSubst"):
-                yield self._substitution(node, quoted=True)
+            if node.get("Type") in _EXPANSIONS:
+                yield self._part(node, quoted=True)
                 return
             for value in node.values():
-                yield from self._substitutions(value)
-
-    def _texts(self, node: object) -> Iterator[str]:
-        if isinstance(node, list):
-            for item in node:
-                yield from self._texts(item)
-        elif isinstance(node, dict):
-            if node.get("Type") in ("Lit", "SglQuoted"):
-                yield node.get("Value", "")
-            for value in node.values():
-                yield from self._texts(value)
+                yield from self._expansions(value)
 
 
 def _names_one_thing(target: WordNode) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from shared.guard.programs.inline_code import INTERPRETERS, SHELL_NAMES, language
 from shared.guard.programs.interpreters import script_program, shell_program
+from shared.guard.secret_words import secret_behind
 from shared.guard.shell.arguments import follow_arguments
 from shared.guard.shell.builtins import BUILTINS
 from shared.guard.shell.interpreter import Interpreter
@@ -19,6 +20,7 @@ from shared.guard.words import Run, Word, unknown_word
 MOST_WORDS = 2000
 """A command with more is not judged without a person."""
 
+_NO_INPUT = frozenset({"", "\n", "Q", "Q\n"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 
 
@@ -62,7 +64,17 @@ def _program(
     program = name.rpartition("/")[2] or name
     rest = words[1:]
     feeders = sources(_feeders(walk, program, rest, scope, given))
-    run = walk.add_run(words, program, scope, writes=output_files(program, rest), feeders=feeders)
+    run = walk.add_run(
+        words,
+        program,
+        scope,
+        writes=output_files(program, rest),
+        feeders=feeders,
+        fed=_secret_of_input(walk, scope, given),
+        handed=scope.handed_secrets(),
+        idle_input=_is_idle(given),
+        source=given.file,
+    )
     _remember_files(walk, run, rest, given)
     run_file(walk, words[0], rest, scope, given)
     if program in SHELL_NAMES:
@@ -74,6 +86,22 @@ def _program(
     if outcome is not None:
         return outcome
     return unchanged(scope, output(program, rest, given.text, walk.dialect))
+
+
+def _secret_of_input(walk: Interpreter, scope: Scope, given: Input) -> str:
+    """The secret that standard input may hold, or what is made from it."""
+    words = [word for word in (given.text, given.file) if word is not None]
+    if given.file is not None:
+        words += [file.content for file in walk.files.at(given.file, scope.directories[0])]
+    found = secret_behind(words)
+    return found or next((run.carries for run in given.makers if run.carries), "")
+
+
+def _is_idle(given: Input) -> bool:
+    """Whether standard input is empty, or a line that only ends a session."""
+    if given.text is not None:
+        return given.text.literal in _NO_INPUT
+    return given.file is not None and given.file.literal == "/dev/null"
 
 
 def _feeders(

@@ -2,14 +2,17 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from shared.guard.secret_words import unknown_like
+from shared.guard.shell.arithmetic import Evaluated, evaluates_safely, names_safely
 from shared.guard.shell.braces import expand_braces
 from shared.guard.shell.parse import Dialect
 from shared.guard.shell.scope import Scope
 from shared.guard.shell.tree import (
     OPAQUE,
+    Arithmetic,
     Literal,
     Opaque,
     Parameter,
@@ -18,7 +21,7 @@ from shared.guard.shell.tree import (
     WordNode,
     as_quoted,
 )
-from shared.guard.words import Glob, Hole, Piece, Text, Word, unknown_word
+from shared.guard.words import Glob, Hole, Piece, Text, Word, number_word
 
 _TILDE = re.compile(r"~([A-Za-z0-9_.+-]*)(?=([/:]|$))")
 _LATER_TILDE = re.compile("=~")
@@ -30,6 +33,13 @@ class Substitute(Protocol):
 
     def __call__(self, substitution: Substitution, scope: Scope) -> Hole | Word:
         """Its output without the last newlines, or a hole that knows its makers."""
+
+
+class Doubting(Protocol):
+    """Records what cannot be decided."""
+
+    def __call__(self, rule: str, reason: str) -> None:
+        """`rule` names its kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +58,7 @@ class Expansion:
     scope: Scope
     dialect: Dialect
     substitute: Substitute
+    doubt: Doubting
 
     def words(self, nodes: tuple[WordNode, ...]) -> list[Word]:
         """The words that a command receives; raises TooManyWords."""
@@ -128,26 +139,51 @@ class Expansion:
                 yield Text(text, quoted)
             case Parameter():
                 yield from self._parameter(part)
-            case Opaque(quoted, inner, number):
-                self._run(inner)
-                yield Hole(split=not quoted and not number, below=number)
+            case Opaque(quoted, inner, number, arithmetic):
+                self.expand(inner)
+                self.evaluate(arithmetic)
+                yield Hole(split=not quoted and not number, below=number, number=number)
             case Substitution(_, quoted):
                 yield from self._output(self.substitute(part, self.scope), quoted=quoted)
 
-    def _run(self, inner: tuple[Substitution, ...]) -> None:
-        for substitution in inner:
-            self.substitute(substitution, self.scope)
+    def expand(self, inner: tuple[Part, ...]) -> None:
+        """Expand parts whose values do not matter, for what runs meanwhile."""
+        for part in inner:
+            self.value(WordNode((part,)))
+
+    def evaluate(self, arithmetic: Arithmetic | None) -> None:
+        """Evaluate arithmetic: bash runs what stands in a subscript, in values of variables too."""
+        for step in arithmetic.steps if arithmetic else ():
+            if isinstance(step, str):
+                self.scope = self.scope.assign(step, number_word())
+            else:
+                self.hold(evaluates_safely(self.value(step), self._evaluated))
+
+    def name(self, node: WordNode) -> Word:
+        """The name of a variable, as `[[ -v NAME ]]` takes it."""
+        word = self.value(node)
+        self.hold(names_safely(word, self._evaluated))
+        return word
+
+    def hold(self, why: str | None) -> None:
+        """Record why a text may run a command when it is evaluated; None when it cannot."""
+        if why:
+            self.doubt("arithmetic-code", why)
+
+    @property
+    def _evaluated(self) -> Evaluated:
+        return Evaluated(self.scope, bash=self.dialect is Dialect.BASH)
 
     @staticmethod
     def _output(out: Hole | Word, *, quoted: bool) -> Iterator[_Item]:
         if isinstance(out, Hole):
-            split = not quoted and out.content is None
-            yield Hole(split, out.below, out.makers, out.content)
+            yield replace(out, split=not quoted and out.content is None)
         else:
             yield from _insert(out, quoted=quoted)
 
     def _parameter(self, part: Parameter) -> Iterator[_Item]:
-        self._run(part.inner)
+        self.expand(part.inner)
+        self.evaluate(part.arithmetic)
         if part.name in ("@", "*") and not part.operator:
             yield from self._arguments(part)
             return
@@ -155,8 +191,16 @@ class Expansion:
         if part.argument is not None:
             value = self._or_argument(part.name, part.operator, value, part.argument)
         elif part.operator == OPAQUE:
-            value = _unknown_part(value)
+            self._use(part, value)
+            value = _unknown_part(value, number=part.use == "length")
         yield from _insert(value, quoted=part.quoted)
+
+    def _use(self, part: Parameter, value: Word) -> None:
+        if part.use == "name":
+            self.hold(names_safely(value, self._evaluated))
+        if part.use == "prompt" and (value.literal is None or set(value.literal) & set("$`\\")):
+            told = f"${{{part.name}@P}} runs the commands that its value names"
+            self.doubt("prompt-code", told)
 
     def _or_argument(self, name: str, operator: str, value: Word, node: WordNode) -> Word:
         argument = self.value(node)
@@ -164,7 +208,7 @@ class Expansion:
             return value
         if not value.literal:  # unknown, or empty, where the colon decides
             if operator == "=":
-                self.scope = self.scope.assign(name, unknown_word())
+                self.scope = self.scope.assign(name, unknown_like(value, argument))
             holes = _unknown_part(value), _unknown_part(argument)
             secrets = (p.secret for w in holes for p in w.pieces if isinstance(p, Hole))
             secret = next(filter(None, secrets), "")
@@ -184,10 +228,10 @@ class Expansion:
             yield from _insert(argument, quoted=part.quoted)
 
 
-def _unknown_part(value: Word) -> Word:
+def _unknown_part(value: Word, *, number: bool = False) -> Word:
     """A value of which a part is taken or changed: unknown, but as secret as it was."""
     holes = (piece.secret for piece in value.pieces if isinstance(piece, Hole))
-    return Word((Hole(secret=next(filter(None, holes), "")),))
+    return Word((Hole(secret=next(filter(None, holes), ""), below=number, number=number),))
 
 
 def _insert(value: Word, *, quoted: bool) -> Iterator[_Item]:
@@ -200,8 +244,8 @@ def _insert(value: Word, *, quoted: bool) -> Iterator[_Item]:
                 yield from _split(text)
             case Glob():
                 yield piece
-            case Hole(_, below, makers, content, secret):
-                yield Hole(not quoted and not below, below, makers, content, secret)
+            case Hole():
+                yield replace(piece, split=not quoted and not piece.below)
 
 
 def _split(text: str) -> Iterator[_Item]:

@@ -4,15 +4,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from shared.domain.secret import VARIABLE
 from shared.guard.findings import FORK_BOMB, Doubt, Findings
-from shared.guard.secret_flow import secret_in, spill
-from shared.guard.shell.arithmetic import runs_in_arithmetic
+from shared.guard.secret_words import secret_behind, secret_in, spill, unknown_like
 from shared.guard.shell.braces import TooManyWords
 from shared.guard.shell.branches import follow_branches
 from shared.guard.shell.convert import Unreadable
 from shared.guard.shell.execute import execute
 from shared.guard.shell.expand import Expansion
 from shared.guard.shell.parse import BadSyntax, Dialect, Shfmt, dialects
+from shared.guard.shell.redirected import names_descriptor, redirected_input
 from shared.guard.shell.scope import Scope, merge
 from shared.guard.shell.streams import Effect, Input, silent, sources, unchanged
 from shared.guard.shell.tree import (
@@ -21,14 +22,14 @@ from shared.guard.shell.tree import (
     Evaluation,
     Function,
     Group,
-    Redirect,
     Simple,
     Statement,
     Substitution,
 )
+from shared.guard.shell.unclear import unclear_use
 from shared.guard.shell.variables import assign, dangerous_in
 from shared.guard.shell.written_files import File, Files
-from shared.guard.words import Hole, Run, Text, Word, join, literal_word, unknown_word
+from shared.guard.words import Hole, Run, Word, join, literal_word, made_by, unknown_word
 
 MOST_RUNS = 4000
 MOST_STEPS = 20_000
@@ -66,11 +67,8 @@ class Walk:
         self._part = ""
         self._sure = True
         self._shfmt = shfmt
-        self._parses = 0
-        self._steps = 0
-        self._nesting = 0
-        self._choices = 0
-        self._spawned = 0
+        self._parses = self._steps = self._nesting = 0
+        self._choices = self._spawned = 0
         self._frames: list[_FunctionCall] = []
         self._uncalled: dict[str, tuple[Function, Scope]] = {}
         self._later: list[tuple[Word, Dialect, Scope]] = []
@@ -92,12 +90,21 @@ class Walk:
         reads: tuple[Word, ...] = (),
         sets: tuple[str, ...] = (),
         appends: bool = False,
+        fed: str = "",
+        handed: tuple[tuple[str, str], ...] = (),
+        idle_input: bool = False,
+        source: Word | None = None,
     ) -> Run:
         """A program runs, or the shell itself opens files; raises TooMuch past the limit."""
         if len(self.findings.runs) >= MOST_RUNS:
             raise TooMuch(f"it runs more than {MOST_RUNS} commands")
         at = scope.directories
-        run = Run(argv, program, at, writes, feeders, self._part, self._sure, reads, sets, appends)
+        part, sure = self._part, self._sure
+        carries = fed or secret_behind(argv)
+        run = Run(
+            argv, program, at, writes, feeders, part, sure, reads, sets, appends, fed, carries,
+            handed, idle_input, self.findings.given_input, source,
+        )  # fmt: skip
         self.findings.runs.append(run)
         return run
 
@@ -126,6 +133,7 @@ class Walk:
     def plain(self, words: list[str], text: str) -> Effect:
         """Follow one command whose words are certain."""
         self._part = text.strip()[:_PART]
+        self.findings.names_secret |= VARIABLE in text
         return self.execute(tuple(map(literal_word, words)), Scope(), Input())
 
     def text(self, text: str, interpreter: str, scope: Scope, given: Input) -> Effect:
@@ -157,6 +165,7 @@ class Walk:
         if self._parses > MOST_PARSES:
             raise TooMuch(f"it has more than {MOST_PARSES} texts inside texts")
         block = self._shfmt.parse(text, dialect)
+        self.findings.names_secret |= VARIABLE in text
         if name := dangerous_in(text):
             self.doubt("environment", f"it sets {name}, which changes what programs do")
         before, self.dialect = self.dialect, dialect
@@ -217,14 +226,17 @@ class Walk:
         self._steps += 1
         if self._steps > MOST_STEPS:
             raise TooMuch(f"it may take more than {MOST_STEPS} steps")
-        part_before = self._part
+        part_before, piped_before = self._part, self.findings.piped
+        self.findings.piped |= given.given
         self._part = statement.source[:_PART] or self._part
         try:
+            if self.findings.names_secret and (why := unclear_use(statement, scope)):
+                self.doubt("secret-elsewhere", why)
             if statement.background:
                 self.spawn()
             outcome = self._redirect(statement, scope, given)
         finally:
-            self._part = part_before
+            self._part, self.findings.piped = part_before, piped_before
         if statement.negated:
             outcome = replace(outcome, succeeded=outcome.failed, failed=outcome.succeeded)
         return outcome.within(scope) if statement.background else outcome
@@ -232,40 +244,29 @@ class Walk:
     def _redirect(self, statement: Statement, scope: Scope, given: Input) -> Effect:
         expansion = self.expansion(scope)
         outputs: list[tuple[Word, bool]] = []
+        opened: list[Word] = []
         for redirect in statement.redirects:
             target = expansion.value(redirect.target).with_globs()
-            given = self._input(redirect, target, expansion, given)
-            if redirect.operator in _WRITES and not _names_descriptor(redirect, target):
+            self.findings.redirected |= redirect.takes_input
+            given = redirected_input(self, redirect, target, expansion, given)
+            if redirect.operator in _WRITES and not names_descriptor(redirect, target):
                 self.add_run((), "", expansion.scope, writes=(target,), appends=redirect.appends)
+                opened.append(target)
                 if redirect.descriptor in ("", "1") and redirect.operator != "<>":
                     outputs.append((target, redirect.appends))
         first = self.count
         outcome = self._command(statement, expansion.scope, given)
-        if not outputs:
+        if not opened:
             return outcome
         makers = self.makers_since(first)
         content = outcome.output or unknown_word(makers=makers)
-        if name := spill(content, makers, [path for path, _ in outputs]):
+        if name := spill(content, makers, opened):
             self.findings.spilled.append(Doubt(name, "", self._part))
+        if not outputs:
+            return outcome
         for path, append in outputs:
             self.files.write(path, scope.directories[0], File(content), append=append)
         return replace(outcome, output=literal_word(""))
-
-    def _input(self, redirect: Redirect, target: Word, expansion: Expansion, given: Input) -> Input:
-        if redirect.body is not None:
-            text = expansion.value(redirect.body)
-            if redirect.operator == "<<<":
-                text = Word((*text.pieces, Text("\n")))
-            return Input(text=text) if redirect.descriptor in ("", "0") else given
-        if target.prefix.startswith(("/dev/tcp/", "/dev/udp/")):
-            self.doubt("network-redirect", f"it opens a network connection: {target}")
-        if redirect.operator in ("<", "<>"):
-            self.add_run((), "", expansion.scope, reads=(target,))
-        if redirect.operator in ("<", "<>") and redirect.descriptor in ("", "0"):
-            return Input(file=target, makers=target.makers)
-        if redirect.operator == "<&":
-            return Input(piped=True)
-        return given
 
     def _command(self, statement: Statement, scope: Scope, given: Input) -> Effect:
         match statement.command:
@@ -280,9 +281,8 @@ class Walk:
                 defined = scope.define(function)
                 self._uncalled[function.name] = (function, defined)
                 return silent(defined)
-            case Evaluation(inner, texts):
-                self.evaluate(inner, texts, scope)
-                return silent(scope)
+            case Evaluation() as evaluation:
+                return silent(self.evaluate(evaluation, scope))
             case Apart(inside):
                 return self.statement(inside, scope, Input(piped=True)).within(scope)
             case branching:
@@ -293,7 +293,8 @@ class Walk:
         values = []
         for assignment in simple.assignments:
             value = expansion.value(assignment.value)
-            values.append((assignment.name, value if assignment.plain else unknown_word()))
+            before = scope.value(assignment.name)
+            values.append((assignment.name, value if assignment.plain else unknown_like(before)))
         words = expansion.words(simple.words)
         scope = expansion.scope
         if not words:
@@ -331,7 +332,7 @@ class Walk:
         self._spawned += 1
 
     def makers_since(self, count: int) -> tuple[Run, ...]:
-        """The runs found after the first `count`, with all that feeds them."""
+        """The runs after the first `count`, with all that feeds them."""
         return sources(self.findings.runs[count:])
 
     @property
@@ -341,16 +342,16 @@ class Walk:
 
     def expansion(self, scope: Scope) -> Expansion:
         """Expands words as this shell does."""
-        return Expansion(scope, self.dialect, self.substitute)
+        return Expansion(scope, self.dialect, self.substitute, self.doubt)
 
-    def evaluate(
-        self, inner: tuple[Substitution, ...], texts: tuple[str, ...], scope: Scope
-    ) -> None:
+    def evaluate(self, evaluation: Evaluation, scope: Scope) -> Scope:
         """Follow what runs inside arithmetic and conditions."""
-        for substitution in inner:
-            self.substitute(substitution, scope)
-        if any(map(runs_in_arithmetic, texts)):
-            self.doubt("arithmetic-code", "arithmetic would run a command in it")
+        expansion = self.expansion(scope)
+        expansion.expand(evaluation.inner)
+        for name in evaluation.names:
+            expansion.name(name)
+        expansion.evaluate(evaluation.arithmetic)
+        return expansion.scope
 
     # functions and substitutions
 
@@ -392,9 +393,4 @@ class Walk:
             return Hole(makers=makers, content=output)
         if output is None:
             return Hole(makers=makers)
-        return output.without_last_newlines()
-
-
-def _names_descriptor(redirect: Redirect, target: Word) -> bool:
-    text = target.literal
-    return redirect.operator == ">&" and text is not None and text.strip("0123456789-") == ""
+        return made_by(output.without_last_newlines(), makers)

@@ -37,6 +37,10 @@ class Interpreter(Protocol):
         feeders: tuple[Run, ...] = (),
         reads: tuple[Word, ...] = (),
         sets: tuple[str, ...] = (),
+        fed: str = "",
+        handed: tuple[tuple[str, str], ...] = (),
+        idle_input: bool = False,
+        source: Word | None = None,
     ) -> Run:
         """A program runs, or the shell itself opens files."""
 

@@ -2,9 +2,10 @@
 
 import re
 
+from shared.guard.programs.numbers import prints_numbers
 from shared.guard.shell.parse import Dialect
 from shared.guard.shell.quoting import echo_escapes, printf_escapes
-from shared.guard.words import Hole, Text, Word, join, literal_word
+from shared.guard.words import Hole, Text, Word, join, literal_word, number_word
 
 _PRINT_A_NAME = frozenset({"date", "hostname", "nproc", "id", "whoami", "uname", "arch", "getconf"})
 """Programs that print a name or a number, never a path out of a directory."""
@@ -16,6 +17,8 @@ def output(
     program: str, words: tuple[Word, ...], given: Word | None, dialect: Dialect
 ) -> Word | None:
     """The standard output of a run, or None when it is not known; `given` is its input."""
+    if prints_numbers(program, words, given):
+        return number_word(several=program not in _PRINT_A_NAME)
     match program:
         case "echo":
             return _echo(words, dialect)

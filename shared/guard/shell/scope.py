@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from shared.domain.secret import VARIABLE
 from shared.guard.paths import NOWHERE, START, canonical
+from shared.guard.secret_words import secret_in, unknown_like
 from shared.guard.shell.tree import Function
-from shared.guard.words import HOME, Hole, Word, literal_word, unknown_word
+from shared.guard.words import HOME, Hole, Word, literal_word, number_word, unknown_word
 
 _MOST_DIRECTORIES = 6
 _NUMBERS = frozenset({"#", "?", "$", "!", "UID", "EUID", "PPID", "RANDOM", "SECONDS", "LINENO"})
@@ -34,7 +35,7 @@ class Scope:
         if name.startswith(VARIABLE):
             return Word((Hole(secret=name),))
         if name in _NUMBERS:
-            return Word((Hole(below=True),))
+            return number_word()
         if name == "HOME":
             return literal_word(HOME)
         if name == "IFS":
@@ -51,12 +52,21 @@ class Scope:
         return replace(self, variables={**self.variables, name: value})
 
     def forget(self, names: frozenset[str]) -> "Scope":
-        """With these variables unknown."""
-        return replace(self, variables={**self.variables, **dict.fromkeys(names, unknown_word())})
+        """With these variables unknown, but as secret as they were."""
+        unknown = {name: unknown_like(self.value(name)) for name in names}
+        return replace(self, variables={**self.variables, **unknown})
 
     def export(self, name: str) -> "Scope":
         """With a variable handed to the programs that run."""
         return replace(self, exported=self.exported | {name})
+
+    def handed_secrets(self) -> tuple[tuple[str, str], ...]:
+        """The variables that hand a secret to the programs that run, each with that secret's."""
+        return tuple(
+            (name, secret)
+            for name in sorted(self.exported)
+            if (secret := secret_in((self.value(name),)))
+        )
 
     def define(self, function: Function) -> "Scope":
         """With a function defined."""
@@ -70,7 +80,11 @@ class Scope:
     def child(self) -> "Scope":
         """The state that a new shell process starts with: exported variables and the directory."""
         kept = {name: value for name, value in self.variables.items() if name in self.exported}
-        hidden = dict.fromkeys(self.variables.keys() - kept.keys(), unknown_word())
+        hidden = {
+            name: unknown_like(value)
+            for name, value in self.variables.items()
+            if name not in self.exported
+        }
         return Scope({**hidden, **kept}, self.exported, (), {}, self.directories)
 
 
@@ -79,10 +93,7 @@ def merge(first: Scope, second: Scope) -> Scope:
     if first is second:
         return first
     names = first.variables.keys() | second.variables.keys()
-    variables = {
-        name: first.value(name) if first.value(name) == second.value(name) else unknown_word()
-        for name in names
-    }
+    variables = {name: _either(first.value(name), second.value(name)) for name in names}
     functions = {
         name: tuple(dict.fromkeys(first.functions.get(name, ()) + second.functions.get(name, ())))
         for name in first.functions.keys() | second.functions.keys()
@@ -97,3 +108,12 @@ def merge(first: Scope, second: Scope) -> Scope:
         functions,
         directories,
     )
+
+
+def _either(first: Word, second: Word) -> Word:
+    """What is known of a value that is one of two."""
+    if first == second:
+        return first
+    if not (first.numeric and second.numeric):
+        return unknown_like(first, second)
+    return number_word(several=not (first.filled and second.filled))

@@ -7,7 +7,7 @@ from shared.guard.shell.interpreter import Interpreter
 from shared.guard.shell.scope import Scope
 from shared.guard.shell.streams import Effect, Input, unchanged
 from shared.guard.shell.written_files import File
-from shared.guard.words import Hole, Word
+from shared.guard.words import Hole, Word, literal_word
 
 STANDARD_INPUT = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "-"})
 _OTHER_SHELLS = frozenset({"ksh", "mksh", "zsh"})
@@ -41,6 +41,8 @@ def run_input(walk: Interpreter, interpreter: str, scope: Scope, given: Input) -
     if given.text is not None:
         return walk.code(given.text, interpreter, scope, Input(piped=True))
     if given.file is not None:
+        if not given.file.unknown:  # judged as the same file named as an argument
+            walk.add_run((literal_word("sh"), given.file), "sh", scope)
         return run_script(walk, given.file, interpreter, scope, Input(piped=True))
     walk.doubt("program-from-input", "a shell runs its input, which is not known")
     return unchanged(scope)

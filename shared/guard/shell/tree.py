@@ -5,6 +5,9 @@ from typing import Literal as Choice
 
 OPAQUE = "opaque"
 
+ParameterUse = Choice["value", "length", "name", "prompt"]
+"""What is done with the value of a parameter: `name` for `${!x}`, `prompt` for `${x@P}`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Literal:
@@ -20,15 +23,18 @@ class Parameter:
 
     `operator` is "" for the plain value, `-`, `=`, `+` or `?` (with or without a colon) where
     `argument` may take its place, and OPAQUE for every operation whose result is not worked out,
-    of which `inner` is what runs meanwhile. `bare`: written without braces.
+    of which `inner` is what is expanded meanwhile, and `arithmetic` what is evaluated: subscripts
+    and slices. `bare`: written without braces. `use`: what else is done with the value.
     """
 
     name: str
     quoted: bool
     operator: str = ""
     argument: "WordNode | None" = None
-    inner: tuple["Substitution", ...] = ()
+    inner: tuple["Part", ...] = ()
     bare: bool = False
+    arithmetic: "Arithmetic | None" = None
+    use: ParameterUse = "value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +48,15 @@ class Substitution:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A part whose value is not worked out; `number` for `$((…))`. `inner` holds what it runs."""
+    """A part whose value is not worked out; `number` for `$((…))`.
+
+    `inner` is what is expanded meanwhile, `arithmetic` what is evaluated.
+    """
 
     quoted: bool
-    inner: tuple[Substitution, ...] = ()
+    inner: tuple["Part", ...] = ()
     number: bool = False
+    arithmetic: "Arithmetic | None" = None
 
 
 Part = Literal | Parameter | Substitution | Opaque
@@ -61,8 +71,8 @@ def as_quoted(part: Part) -> Part:
             return replace(part, quoted=True)
         case Substitution(body, _, kind):
             return Substitution(body, True, kind)
-        case Opaque(_, inner, number):
-            return Opaque(True, inner, number)
+        case Opaque():
+            return replace(part, quoted=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +80,13 @@ class WordNode:
     """One word before expansion."""
 
     parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """What a shell evaluates as arithmetic, in order: words, and the names that it sets."""
+
+    steps: tuple[WordNode | str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +111,11 @@ class Redirect:
     def appends(self) -> bool:
         """True when it keeps what the file holds."""
         return self.operator.endswith(">>")
+
+    @property
+    def takes_input(self) -> bool:
+        """True when something is read through it."""
+        return self.body is not None or self.operator.startswith("<")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +161,16 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`while` and `until` (`name` is empty), or `for` and `select` over `items` (None: `"$@"`)."""
+    """`while` and `until` (`name` is empty), or `for` and `select` over `items` (None: `"$@"`).
+
+    `arithmetic` stands in the head of `for ((…))`.
+    """
 
     condition: "Block"
     body: "Block"
     name: str = ""
     items: tuple[WordNode, ...] | None = None
-    inner: tuple[Substitution, ...] = ()
+    arithmetic: Arithmetic | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +191,15 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """`[[ … ]]`, `(( … ))` and `let`: `inner` runs, `texts` may be evaluated as arithmetic."""
+    """`[[ … ]]`, `(( … ))` and `let`.
 
-    inner: tuple[Substitution, ...]
-    texts: tuple[str, ...]
+    `inner` is expanded, `arithmetic` evaluated, and `names` are those of variables, whose
+    subscripts are evaluated as well (`[[ -v NAME ]]`).
+    """
+
+    inner: tuple[Part, ...]
+    arithmetic: Arithmetic
+    names: tuple[WordNode, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,8 @@ def _with_extra(inner: Inner, given: Input) -> tuple[Word, ...]:
     marks = {str(value) for value in option_values(inner.before, "I", ("replace",))}
     marked = bool(marks) or any(word.literal == "-i" for word in inner.before)
     marks = marks or {"{}"}
-    words = [_mark(word, marks, given.makers) for word in inner.words]
+    number = given.text is not None and given.text.numeric
+    words = [_mark(word, marks, given.makers, number=number) for word in inner.words]
     if not marked:
         words += _words_read(inner, given)
     return tuple(words)
@@ -82,12 +83,12 @@ def _words_read(inner: Inner, given: Input) -> list[Word]:
     return [literal_word(word) for word in text.split()]
 
 
-def _mark(word: Word, marks: set[str], makers: tuple[Run, ...]) -> Word:
+def _mark(word: Word, marks: set[str], makers: tuple[Run, ...], *, number: bool) -> Word:
     text = word.literal
     for mark in marks:
         if text is not None and mark and mark in text:
             before, _, after = text.partition(mark)
-            pieces = (Text(before), Hole(makers=makers), Text(after))
+            pieces = (Text(before), Hole(makers=makers, number=number), Text(after))
             return Word(tuple(p for p in pieces if not isinstance(p, Text) or p.value))
     return word
 

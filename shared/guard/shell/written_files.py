@@ -1,7 +1,9 @@
 """Files that a command text writes and may run later."""
 
+import re
 from dataclasses import dataclass
 
+from shared.guard.findings import Written
 from shared.guard.paths import canonical
 from shared.guard.programs.inline_code import option_values
 from shared.guard.words import Word, join, literal_word
@@ -22,6 +24,12 @@ _WRITE_ALL = frozenset({"tee", "truncate", "shred", "badblocks", "sponge"})
 _WRITE_LAST = frozenset({"cp", "mv", "ln", "install", "rsync", "scp"})
 _COPY = frozenset({"cp", "mv", "ln", "install"})
 _WRITE_BUT_FIRST = frozenset({"ddrescue", "dcfldd", "dd_rescue"})
+_SED_OPTION = re.compile(r"-.")
+_SED_SCRIPT = re.compile(
+    r"-[nErsuz]*[ef](?P<short>.*)|--(?:e[a-z]*|fi[a-z]*)(?:=(?P<long>.*))?", re.DOTALL
+)
+_SED_IN_PLACE = re.compile(r"-[nErsuz]*i|--i")
+_SED_LENGTH = re.compile(r"-[nErsuz]*l|--line-length")
 _PREDICATES_THAT_WRITE = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
 
 
@@ -41,12 +49,15 @@ class Files:
         self._commands: dict[str, list[File]] = {}
         self._ran: set[str] = set()
         self._late: set[str] = set()
+        self.written: list[Written] = []
+        """Every write, in its order."""
 
     def write(self, path: Word, directory: Word, file: File, *, append: bool = False) -> None:
         """A file is written."""
         name = canonical(path, directory).literal
         if name is None:
             return
+        self.written.append(Written(name, file.content, append))
         before = self._known.setdefault(name, [])
         if append and before and file.copy_of is None:
             file = File(join((before[-1].content, file.content), ""))
@@ -89,8 +100,10 @@ def output_files(program: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
     """The files that a program opens for writing, as far as its arguments tell."""
     found = list(option_values(words, *_OUTPUT_OPTIONS.get(program, ("", ()))))
     plain = operands(words)
-    if program in _WRITE_ALL or (program == "sed" and _in_place(words)):
+    if program in _WRITE_ALL:
         found += plain
+    elif program == "sed" and _in_place(words):
+        found += _edited(words)
     elif program in _WRITE_LAST:
         found += plain[-1:]
     elif program in _WRITE_BUT_FIRST:
@@ -105,7 +118,29 @@ def output_files(program: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
 
 
 def _in_place(words: tuple[Word, ...]) -> bool:
-    return any(word.prefix.startswith(("-i", "--in-place")) for word in words)
+    return any(_SED_IN_PLACE.match(word.prefix) for word in words)
+
+
+def _edited(words: tuple[Word, ...]) -> list[Word]:
+    """The files that `sed -i` changes: its script is none of them, even if it begins with `/`."""
+    if any(word.splits for word in words):
+        return operands(words)
+    files: list[Word] = []
+    scripted = options_ended = False
+    rest = iter(words)
+    for word in rest:
+        prefix = word.prefix
+        if prefix == "--" and not options_ended:
+            options_ended = True
+        elif options_ended or not _SED_OPTION.match(prefix):
+            files.append(word)
+        elif given := _SED_SCRIPT.fullmatch(prefix):
+            scripted = True
+            if word.literal is not None and not given["short"] and given["long"] is None:
+                next(rest, None)
+        elif _SED_LENGTH.fullmatch(prefix):
+            next(rest, None)
+    return files if scripted else files[1:]
 
 
 def copies(program: str, words: tuple[Word, ...]) -> list[tuple[Word, Word]]:
