@@ -137,14 +137,17 @@ def arguments(program: str, words: tuple[Word, ...]) -> Arguments:
     """Sort the words that follow the program."""
     sorted_words = Arguments()
     spelled = spelling(program)
-    options_ended = after_option = False
+    options_ended = after_option = takes_value = False
     for word in words:
         prefix = word.prefix
         first = word.pieces[0] if word.pieces else None
         first_unknown = isinstance(first, Hole) and not first.below
+        is_value, takes_value = takes_value and not word.splits, False
         if options_ended or len(prefix) == 1 or not (prefix.startswith("-") or first_unknown):
             sorted_words.operands.append(Operand(word, after_option))
             after_option = False
+        elif first_unknown and is_value:
+            sorted_words.operands.append(Operand(word, after_option=True))
         elif first_unknown:
             sorted_words.loose.append(word)
             sorted_words.operands.append(Operand(word, after_option=True))
@@ -153,7 +156,16 @@ def arguments(program: str, words: tuple[Word, ...]) -> Arguments:
         else:
             _option(sorted_words, spelled, word, prefix)
             after_option = True
+            takes_value = not word.unknown and _waits_for_value(spelled, prefix)
     return sorted_words
+
+
+def _waits_for_value(spelled: Spelling, option: str) -> bool:
+    """Whether the value of a bundle of letters is the next word."""
+    if spelled.words or not _BUNDLE.fullmatch(option):
+        return False
+    valued = [at for at, letter in enumerate(option) if letter in spelled.valued]
+    return bool(valued) and valued[0] == len(option) - 1
 
 
 def _option(into: Arguments, spelled: Spelling, word: Word, prefix: str) -> None:

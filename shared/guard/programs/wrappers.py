@@ -14,8 +14,8 @@ class Wrapper:
     """How to find the inner command.
 
     `valued` are the letters that take a value, `longs` the long options that take theirs as a word
-    of its own, `flags` the letters that take none; what stands in neither list is read both ways.
-    `stops` are letters with which nothing is run.
+    of its own, `bare` those that take none, `flags` the letters that take none; what stands in no
+    list is read both ways. `stops` are letters with which nothing is run.
     `skip` operands stand before the command; `verbs` are sub-commands of which one has to come
     first; `after` is the word behind which the command begins. `assigns`: `NAME=value` may stand
     before the command. `joins`: the words are joined and read by a shell, which is on another host
@@ -26,6 +26,7 @@ class Wrapper:
     flags: str = ""
     stops: str = ""
     longs: tuple[str, ...] = ()
+    bare: tuple[str, ...] = ()
     skip: int = 0
     verbs: tuple[str, ...] = ()
     verb_needed: bool = False
@@ -56,7 +57,13 @@ _CONTAINER_LONGS = (
     "cap-drop", "device", "dns", "gpus", "ipc", "log-driver", "log-opt", "pid", "platform",
     "pull", "restart", "runtime", "security-opt", "shm-size", "stop-signal", "tmpfs", "ulimit",
     "volumes-from", "cidfile", "context", "host", "log-level", "config", "index", "file",
-    "project-name", "profile", "project-directory",
+    "project-name", "profile", "project-directory", "memory-swap", "cpu-shares", "hostname",
+    "network-alias", "health-cmd", "health-interval", "health-timeout", "health-retries",
+    "stop-timeout", "pids-limit", "net", "env-file",
+)  # fmt: skip
+_CONTAINER_BARE = (
+    "rm", "init", "read-only", "detach", "interactive", "tty", "quiet", "no-deps", "privileged",
+    "publish-all", "no-healthcheck", "service-ports", "use-aliases", "build", "remove-orphans",
 )  # fmt: skip
 _CONTAINER_EXEC = Wrapper(
     valued="uewHcl", flags="dit", longs=_CONTAINER_LONGS, skip=1, verbs=("exec",), verb_needed=True
@@ -65,6 +72,7 @@ _CONTAINER_RUN = Wrapper(
     valued="aceheHlmpuvw",
     flags="ditPqD",
     longs=_CONTAINER_LONGS,
+    bare=_CONTAINER_BARE,
     skip=1,
     verbs=("run", "create"),
     verb_needed=True,
@@ -293,6 +301,8 @@ class _CommandSearch:
             if "=" in prefix:
                 return (1,)
             name = prefix[2:]
+            if name in self.wrapper.bare:
+                return (1,)
             valued = any(long.startswith(name) for long in self.wrapper.longs)
             return (2,) if valued else (1, 2)
         for index, letter in enumerate(prefix[1:], start=2):
