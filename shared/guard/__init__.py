@@ -1,6 +1,7 @@
 """The guard decides which commands may run: `Guard(load_site(None).for_host("web1")).judge(…)`."""
 
-from shared.guard.guard import Guard, PlanGuard
+from shared.guard.guard import Guard
+from shared.guard.plan_guard import PlanGuard
 from shared.guard.policy.defaults import default_entries
 from shared.guard.policy.hidden import hidden_variable
 from shared.guard.policy.policy import (

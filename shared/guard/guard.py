@@ -3,43 +3,63 @@
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from pathlib import PurePosixPath
 from threading import Lock
 
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
-from shared.domain.verdict import Verdict, VerdictKind, worst
+from shared.domain.verdict import ALLOWED, Verdict, VerdictKind, worst
+from shared.guard.configuration import Inner, configuring
 from shared.guard.display_safety import objection
 from shared.guard.findings import Doubt, Findings
 from shared.guard.policy.allowlist import AllowList, Coverage
+from shared.guard.policy.configured import Configuring
+from shared.guard.policy.databases import database_verdicts
 from shared.guard.policy.entries import rule_of
-from shared.guard.policy.policy import CommandPolicy
+from shared.guard.policy.exhaustion import exhaustion_verdicts
+from shared.guard.policy.hidden import shown_variable
+from shared.guard.policy.images import image_verdicts
+from shared.guard.policy.own import own_verdicts
+from shared.guard.policy.policy import CommandPolicy, Site
 from shared.guard.policy.ruleset import RuleSet
-from shared.guard.secret_flow import breaches, in_file
+from shared.guard.provenance import Origin, Provenance
+from shared.guard.reach import Need, Reach, programs, reach_of
+from shared.guard.secret_flow import breaches, code_breaches, in_file
 from shared.guard.shell.convert import Unreadable
 from shared.guard.shell.fast_path import plain_words
 from shared.guard.shell.interpret import TooMuch, Walk
 from shared.guard.shell.parse import Dialect, Shfmt, dialects, installed_shfmt
 from shared.guard.shell.scope import Scope
 from shared.guard.shell.streams import Input
+from shared.guard.snippets import only_says
+from shared.guard.traces import Traces, traces
+from shared.guard.words import Run
 
 CACHED_VERDICTS = 4096
 _REASON = 300
-_CODE_OF_PLAN = "it runs code from its directory, and another command of the same plan writes there"
+_NO_TRACES = Traces()
 _HARMLESS_OPTION = re.compile(r"-[ceufx]+|-o|pipefail|errexit|nounset")
 _SHELLS_WITH_PLAIN_WORDS = frozenset({"sh", "bash", "dash", "ash", "rbash"})
 
 
+_CONFIGURES_NOTHING = Configuring()
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A verdict, with the findings for every program that the text would run."""
+    """A verdict, with the findings for every program that the text would run.
+
+    `beside` are the verdicts that no rule for a program could change: of what is forbidden, of
+    secrets, and of what cannot be decided.
+    """
 
     verdict: Verdict
     findings: tuple[Coverage, ...]
+    beside: tuple[Verdict, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +67,17 @@ class Judged:
     """A verdict, and what it depends on in a plan.
 
     `runs_code` is the part that runs code from a directory of the host (empty: none), `writes_code`
-    says that others may run what it writes.
+    says that others may run what it writes; `traces` are the places that it leaves and uses.
+    `settled` is the verdict where the plan keeps a way back from what `configuring` changes, and
+    tests it.
     """
 
     verdict: Verdict
     runs_code: str = ""
     writes_code: bool = True
+    traces: Traces = _NO_TRACES
+    settled: Verdict | None = None
+    configuring: Configuring = _CONFIGURES_NOTHING
 
 
 class Guard:
@@ -78,6 +103,7 @@ class Guard:
         )
         self._verdicts: OrderedDict[bytes, Judged] = OrderedDict()
         self._lock = Lock()
+        programs()  # a table that cannot be read is told at once
         self._hold_checks()
 
     def _hold_checks(self) -> None:
@@ -100,7 +126,8 @@ class Guard:
             findings = self._read(command, interpreter_name(interpreter), None)
         except Exception:  # noqa: BLE001 - the verdict already says that the guard failed
             return Explanation(verdict, ())
-        return Explanation(verdict, tuple(self._list.coverage(findings.runs)))
+        covered = tuple(self._list.coverage(findings.runs))
+        return Explanation(verdict, covered, tuple(self._beside_the_list(findings)))
 
     def judge(self, command: str, interpreter: str = "sh") -> Verdict:
         """Whether `interpreter` may run `command`: the worst of all findings counts.
@@ -162,27 +189,103 @@ class Guard:
         found = frozenset(run.program for run in findings.runs)
         return None if findings.doubts or "" in found else found
 
+    def reach(self, command: str, interpreter: str = "sh") -> Reach:
+        """What a look needs besides files. Never raises."""
+        try:
+            if objection(command):
+                return _UNREADABLE
+            name = interpreter_name(interpreter)
+            words = plain_words(command) if name in _SHELLS_WITH_PLAIN_WORDS else None
+            findings = self._read(command, name, words)
+            if name == "sh" and any(doubt.rule == "unreadable" for doubt in findings.doubts):
+                # a shell that does not know the syntax of bash says so, and fails
+                findings = self._read(command, "bash", None)
+            found = reach_of(command, findings, self.policy.reach)
+            if self._list.names_secret(findings.runs):
+                found = Reach(found.needs | {Need.SECRETS}, plain_readers=False)
+        except Exception:  # noqa: BLE001 - what cannot be read may need anything
+            return _UNREADABLE
+        return found
+
     def _judge(self, command: str, interpreter: str) -> Judged:
         try:
             if problem := objection(command):
                 return Judged(_of_doubt(problem))
             name = interpreter_name(interpreter)
             words = plain_words(command) if name in _SHELLS_WITH_PLAIN_WORDS else None
-            return self._judge_findings(self._read(command, name, words))
+            judged = self._judge_findings(self._read(command, name, words))
+            judged = self._with_environment(judged, command)
         except Exception as error:  # noqa: BLE001 - a guard that fails must not let anything pass
             told = f"the guard failed: {error!r}"
             return Judged(Verdict(VerdictKind.APPROVE, "guard-failed", told))
+        harmless = not judged.verdict.denied and only_says(command)
+        return Judged(ALLOWED, writes_code=False) if harmless else judged
+
+    def _with_environment(self, judged: Judged, command: str) -> Judged:
+        """The same, but a text asks that uses a secret of the account's environment."""
+        if not judged.verdict.allowed or self.policy.unlisted_allowed:
+            return judged
+        variable = shown_variable(command)
+        if variable is None:
+            return judged
+        told = f"the environment may hold a secret in ${variable}"
+        return replace(judged, verdict=Verdict(VerdictKind.APPROVE, "environment", told))
 
     def _judge_findings(self, findings: Findings) -> Judged:
-        spilled = (in_file(spill.rule, spill.part) for spill in findings.spilled)
-        verdicts = [*self._rules.verdicts(findings.runs), *breaches(findings.runs), *spilled]
-        verdicts += map(_of_doubt, findings.doubts)
+        verdicts = self._beside_the_list(findings)
         if self.policy.unlisted_allowed:
             return Judged(worst(verdicts), writes_code=False)
-        covered = list(self._list.coverage(findings.runs))
+        verdicts += (*exhaustion_verdicts(findings.runs), *image_verdicts(findings.runs))
+        verdicts += database_verdicts(findings.runs)
+        changing = configuring(findings, self.policy.configured, self._inner)
+        covered = list(self._list.coverage(findings.runs, changing))
+        if findings.names_secret:
+            code = [each.run for each in covered if each.runs_code]
+            verdicts += code_breaches(findings, code, self._consumes)
         verdicts += (_of_doubt(each.doubt) for each in covered if each.doubt is not None)
-        code = next((each.run.part for each in covered if each.runs_code), "")
-        return Judged(worst(verdicts), code, self._list.writes_code(covered))
+        code_part = next((each.run.part for each in covered if each.runs_code), "")
+        unsettled = changing.unsettled(())
+        left = traces(covered, changing.placed)
+        later = (self.judge_part(command).traces.uses for command in changing.commands)
+        left = Traces(left.marks, (*left.uses, *(use for uses in later for use in uses)))
+        if left.marks and left.uses:
+            own = Provenance(left.marks, Origin()).objection(left.uses, self.misplaced)
+            verdicts += () if own is None else (own,)
+        writes = self._list.writes_code(covered, changing) or bool(findings.doubts)
+        return Judged(
+            worst([*verdicts, *([unsettled] if unsettled else [])]),
+            code_part or changing.code,
+            writes,
+            left,
+            settled=worst(verdicts),
+            configuring=changing,
+        )
+
+    def misplaced(self, kind: str, path: str) -> str | None:
+        """Why a place is not allowed as that kind of operand; None if it is."""
+        return self._list.misplaced(kind, path)
+
+    def _inner(self, command: str) -> Inner:
+        """Whether a command may run that a file of configuration would run, nobody knows where."""
+        judged = self.judge_part(command)
+        if judged.verdict.allowed and judged.runs_code:
+            plain = command.startswith("/") and plain_words(command)
+            return Inner("" if plain else "it runs code from a directory that is not known", True)
+        # where it starts, its relative paths are not known to lie in a usual place
+        judged = self.judge_part(f"cd / && {command}")
+        return Inner("" if judged.verdict.allowed else judged.verdict.reason)
+
+    def _consumes(self, run: Run, way: str) -> bool:
+        listed = _shipped_consumers() if self.policy.unlisted_allowed else self._list
+        return listed.consumes(run, way)
+
+    def _beside_the_list(self, findings: Findings) -> list[Verdict]:
+        """What no rule that allows a program can change."""
+        spilled = (in_file(spill.rule, spill.part) for spill in findings.spilled)
+        verdicts = [*self._rules.verdicts(findings.runs), *own_verdicts(findings.runs), *spilled]
+        if findings.names_secret:
+            verdicts += breaches(findings, self._consumes)
+        return [*verdicts, *map(_of_doubt, findings.doubts)]
 
     def _read(self, command: str, interpreter: str, words: list[str] | None) -> Findings:
         return read(self._shfmt, command, interpreter, words)
@@ -204,57 +307,18 @@ def read(shfmt: Shfmt, command: str, interpreter: str, words: list[str] | None) 
         walk.findings.doubts.append(Doubt("too-large", str(error)))
     except RecursionError:
         walk.findings.doubts.append(Doubt("too-large", "it is nested too deeply"))
+    walk.findings.written = walk.files.written
     return walk.findings
 
 
-class PlanGuard:
-    """A guard that knows all commands of a plan. Thread-safe."""
+_UNREADABLE = Reach(frozenset({Need.UNREADABLE}), plain_readers=False)
 
-    def __init__(
-        self,
-        guard: Guard,
-        commands: Iterable[str],
-        interpreter: str = "sh",
-        *,
-        elsewhere: Callable[[], Iterable[str]] = tuple,
-    ) -> None:
-        """Read all that this part of the plan may run, in any order.
 
-        `elsewhere` returns the commands of the other parts. It is called once, and only if a
-        command runs code that one of them may have written.
-        """
-        listed = list(commands)
-        guard.judge_all(listed, interpreter)
-        self._guard = guard
-        self._interpreter = interpreter
-        self._elsewhere = elsewhere
-        self._code_written: bool | None = self._writes_code(listed) or None
-
-    @property
-    def version(self) -> str:
-        """The guard's version: the plan is part of the input."""
-        return self._guard.version
-
-    def judge(self, command: str, interpreter: str = "sh") -> Verdict:
-        """The guard's verdict, but code that the plan may have written needs an approval.
-
-        That is a script, test or build target. Never raises: a command that cannot be judged needs
-        an approval.
-        """
-        judged = self._guard.judge_part(command, interpreter)
-        if judged.verdict.allowed and judged.runs_code and self._may_have_been_written():
-            return Verdict(VerdictKind.APPROVE, "written-script", _CODE_OF_PLAN, judged.runs_code)
-        return judged.verdict
-
-    def _may_have_been_written(self) -> bool:
-        if self._code_written is None:
-            listed = list(self._elsewhere())
-            self._guard.judge_all(listed, self._interpreter)
-            self._code_written = self._writes_code(listed)
-        return self._code_written
-
-    def _writes_code(self, commands: Iterable[str]) -> bool:
-        return any(self._guard.judge_part(text, self._interpreter).writes_code for text in commands)
+@cache
+def _shipped_consumers() -> AllowList:
+    """What may be given a secret where a policy lists nothing itself."""
+    shipped = Site().for_host()
+    return AllowList(shipped.allowances, shipped.territory, shipped.variables, shipped.programs)
 
 
 @lru_cache(64)

@@ -1,63 +1,71 @@
-"""Where a secret's value may appear: never in an argument or in a file on the host (X19).
+"""Where a secret's value may go: into programs that consume it, and nowhere else (X19).
 
 `${secret:NAME}` reaches the guard as `"${REPLAN_SECRET_NAME}"`, a variable that the command's
-environment carries. What it holds is never looked at.
+environment carries. What it holds is never looked at. A *consumer* is a program of which a rule of
+the policy says (`consumes`) that it may be given a secret, and in what way: on its standard input,
+or in a variable. Whatever else receives a value asks; what would leave it in an argument or in a
+file is denied.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from shared.domain.secret import VARIABLE
 from shared.domain.verdict import Verdict, VerdictKind
-from shared.guard.words import Hole, Run, Word
+from shared.guard.findings import Findings
+from shared.guard.programs.inline_code import SHELL_NAMES
+from shared.guard.programs.interpreters import shell_program
+from shared.guard.programs.wrappers import inner_commands
+from shared.guard.secret_words import NO_FILES, PRINTS, derived_secret, secret_in
+from shared.guard.words import Run
 
-_PRINTS = frozenset({"echo", "printf"})
-_NO_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
-_OF_THE_SHELL = _PRINTS | {"test", "[", "export", "readonly", "local", "set", "read", "eval", ":"}
+INPUT = "input"
+"""The way into a consumer that is its standard input; every other way is the name of a variable."""
 
+Consumes = Callable[[Run, str], bool]
+"""Whether a rule says that a run consumes a secret, in that way."""
 
-def secret_in(words: Iterable[Word]) -> str:
-    """The name of a secret whose value is a part of one of the words; empty when none is."""
-    for word in words:
-        for piece in word.pieces:
-            if isinstance(piece, Hole):
-                name = piece.secret or _printed_secret(piece)
-                if name:
-                    return name
-    return ""
-
-
-def _printed_secret(piece: Hole) -> str:
-    """The secret that `$(printf '%s' "$SECRET")` puts out, and nothing but prints it."""
-    if not piece.makers or any(maker.program not in _PRINTS for maker in piece.makers):
-        return ""
-    return next((found for m in piece.makers if (found := secret_in(m.argv))), "")
-
-
-def _derived_secret(words: Iterable[Word]) -> str:
-    """A secret that the words may have been made from."""
-    makers = (maker for word in words for maker in word.makers)
-    return next((found for maker in makers if (found := secret_in(maker.argv))), "")
+_OF_THE_SHELL = PRINTS | {"test", "[", "export", "readonly", "local", "set", "read", "eval", ":"}
+_NEVER_READ = PRINTS | {
+    *("true", "false", ":", "cd", "pwd", "export", "readonly", "local", "unset", "sleep", "exit"),
+    *("return", "break", "continue", "shift", "trap", "wait", "umask", "ulimit", "test", "["),
+}  # fmt: skip
+_NEVER_SHOW = _NEVER_READ | {"read", "getopts", "[["}
+_PASS_INPUT = frozenset({
+    *("sudo", "doas", "env", "nohup", "timeout", "nice", "ionice", "stdbuf", "setsid", "time"),
+    *("command", "exec", "builtin", "docker", "podman", "kubectl", "docker-compose"),
+})  # fmt: skip
+_PASS_VARIABLES = _PASS_INPUT - {"docker", "podman", "kubectl", "docker-compose"}
+_COPY_INPUT = frozenset({"split", "csplit"})
+_SHOW_VARIABLES = frozenset({"set", "env", "printenv", "declare", "typeset", "compgen", "export"})
 
 
-def breaches(runs: list[Run]) -> Iterator[Verdict]:
+def breaches(findings: Findings, consumes: Consumes) -> Iterator[Verdict]:
     """A verdict for each place at which a secret would be seen by others, or may be."""
-    fed = {feeder for run in runs for feeder in run.feeders}
+    runs = findings.runs
+    feeding = {feeder for run in runs for feeder in run.feeders}
     for run in runs:
         name = secret_in(run.argv)
         if name:
-            yield from _in_words(run, name, fed)
-        elif name := _derived_secret(run.argv):
+            yield from _in_words(run, name, feeding)
+        elif name := derived_secret(run.argv):
             told = f"it may show the secret {_spell(name)} in its arguments"
             yield Verdict(VerdictKind.APPROVE, "secret-derived", told, run.part)
-        if run.writes and (name := next(filter(None, map(_of_feeder, run.feeders)), "")):
-            yield in_file(name, run.part)
+        yield from _of_input(run, feeding, consumes)
+        yield from _of_variables(run, consumes)
+        if findings.names_secret and _shows_variables(run):
+            told = f"{run.program} may show the variables that hold secrets"
+            yield Verdict(VerdictKind.APPROVE, "secret-printed", told, run.part)
 
 
-def spill(content: Word, makers: Iterable[Run], paths: Iterable[Word]) -> str:
-    """The secret that a redirection would leave in one of the files; empty when it leaves none."""
-    if all(str(path) in _NO_FILES for path in paths):
-        return ""
-    return secret_in((content, *(word for maker in makers for word in maker.argv)))
+def code_breaches(findings: Findings, code: Iterable[Run], consumes: Consumes) -> Iterator[Verdict]:
+    """A verdict for each run of a project's code beside a secret: it inherits the variable."""
+    for run in code:
+        if findings.names_secret and not any(consumes(run, name) for name, _ in run.handed):
+            told = (
+                f"{run.argv[0]} inherits every secret that the command names: run it in a subtask "
+                "of its own, or let a rule say what it consumes"
+            )
+            yield Verdict(VerdictKind.APPROVE, "secret-handed", told, run.part)
 
 
 def in_file(name: str, part: str) -> Verdict:
@@ -69,11 +77,7 @@ def in_file(name: str, part: str) -> Verdict:
     return Verdict(VerdictKind.DENY, "secret-in-file", told, part)
 
 
-def _of_feeder(run: Run) -> str:
-    return secret_in(run.argv)
-
-
-def _in_words(run: Run, name: str, fed: set[Run]) -> Iterator[Verdict]:
+def _in_words(run: Run, name: str, feeding: set[Run]) -> Iterator[Verdict]:
     shown = _spell(name)
     if run.program not in _OF_THE_SHELL or "/" in str(run.argv[0]):
         told = (
@@ -81,12 +85,71 @@ def _in_words(run: Run, name: str, fed: set[Run]) -> Iterator[Verdict]:
             f"write `NAME={shown} {run.program} …` or `printf '%s' \"{shown}\" | {run.program} …`"
         )
         yield Verdict(VerdictKind.DENY, "secret-in-arguments", told, run.part)
-    elif run.program not in _PRINTS:
+    elif run.program not in PRINTS:
         told = f"{run.program} is given the secret {shown}"
         yield Verdict(VerdictKind.APPROVE, "secret-elsewhere", told, run.part)
-    elif run not in fed:
+    elif run not in feeding:
         told = f"it prints the secret {shown}"
         yield Verdict(VerdictKind.APPROVE, "secret-printed", told, run.part)
+
+
+def _of_input(run: Run, feeding: set[Run], consumes: Consumes) -> Iterator[Verdict]:
+    if not run.fed or not run.argv:
+        return
+    files = [path for path in run.writes if str(path) not in NO_FILES]
+    if files or run.program in _COPY_INPUT:
+        yield in_file(run.fed, run.part)
+    elif _only_passes_on(run, feeding) or consumes(run, INPUT):
+        return
+    else:
+        told = (
+            f"{run.program} reads the secret {_spell(run.fed)}, and no rule says that it consumes "
+            "one there (`consumes: [input]`)"
+        )
+        yield Verdict(VerdictKind.APPROVE, "secret-fed", told, run.part)
+
+
+def _only_passes_on(run: Run, feeding: set[Run]) -> bool:
+    """Whether a run does not read its input itself, or puts it out for a run that is judged."""
+    if run.program in _NEVER_READ:
+        return True
+    if run.program == "cat" and len(run.argv) == 1:
+        return run in feeding
+    return _is_wrapper(run, _PASS_INPUT)
+
+
+def _of_variables(run: Run, consumes: Consumes) -> Iterator[Verdict]:
+    for name, secret in run.handed:
+        if run.program in _NEVER_SHOW or _is_wrapper(run, _PASS_VARIABLES):
+            continue
+        if not consumes(run, name):
+            told = (
+                f"{run.program} is handed the secret {_spell(secret)} in {name}, and no rule says "
+                f"that it consumes one there (`consumes: [{name}]`)"
+            )
+            yield Verdict(VerdictKind.APPROVE, "secret-handed", told, run.part)
+
+
+def _is_wrapper(run: Run, among: frozenset[str]) -> bool:
+    """Whether a run only starts another one, which is judged by itself."""
+    words = run.argv[1:]
+    if run.program in SHELL_NAMES:
+        return shell_program(words).source == "text"
+    return run.program in among and any(
+        inner.words for _, inner in inner_commands(run.program, words)
+    )
+
+
+def _shows_variables(run: Run) -> bool:
+    words = run.argv[1:]
+    if run.program == "env":
+        return not any(inner.words for _, inner in inner_commands("env", words))
+    if run.program == "set":
+        flags = [str(word) for word in words]
+        return not words or any("a" in each or "x" in each for each in flags if each[:1] == "-")
+    if run.program in ("export", "readonly"):
+        return not words or any(word.prefix.startswith("-p") for word in words)
+    return run.program in _SHOW_VARIABLES
 
 
 def _spell(variable: str) -> str:

@@ -7,7 +7,7 @@ from shlex import quote
 
 from shared.guard.shell.convert import Unreadable
 from shared.guard.shell.parse import Dialect, installed_shfmt
-from shared.guard.shell.tree import Literal, Redirect, WordNode
+from shared.guard.shell.tree import Arithmetic, Literal, Redirect, WordNode
 
 _HOSTILE = "'\"`$({number})\\ #;&\n{number}"
 """A value that ends any quotes, comment or here-document that it is filled into."""
@@ -51,7 +51,12 @@ def kept_by_python(snippet: str, values: list[str]) -> list[bool]:
 
 
 def _words(node: object) -> Iterator[str]:
-    """The literal text of every word below; what a here-document holds is not a word."""
+    """The literal text of every word below.
+
+    What a here-document holds is not a word, and what is evaluated as arithmetic is code.
+    """
+    if isinstance(node, Arithmetic):
+        return
     if isinstance(node, WordNode):
         yield "".join(part.text if isinstance(part, Literal) else "\0" for part in node.parts)
     if isinstance(node, tuple):

@@ -1,12 +1,28 @@
 """What a policy allows for one program: a sub-command, its options, its operands (X17)."""
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from shared.guard.paths import canonical
+from shared.guard.policy.configure_kinds import is_copy_of
+from shared.guard.policy.exact import mismatch
+from shared.guard.policy.ground import Ground
+from shared.guard.policy.misfit import (
+    Misfit,
+    MissingOption,
+    OtherSubCommand,
+    UnknownOption,
+    WrongCount,
+)
 from shared.guard.policy.notation import NUMBER, Options, OptionSpec, Slot
-from shared.guard.policy.operands import COMMAND, EXEC, REST, Ground, kind_of
+from shared.guard.policy.operands import COMMAND, COPY, EXEC, REST, kind_of
 from shared.guard.programs.interpreters import shell_program
+from shared.guard.programs.numbers import prints_ids
 from shared.guard.words import Glob, Hole, Word, literal_word
+
+_WITH_ALL_BELOW = frozenset({"-r", "-R", "-a", "--recursive", "--archive"})
+_INTO_ITSELF = frozenset({"-T", "--no-target-directory"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +32,13 @@ class Allowance:
     `before` holds the options allowed before the sub-command. `words`: an option is a whole word
     (`find -name`). `pairs` are operands `KEY=VALUE`, by key. `loose`: no option of the program does
     harm, so a word that may turn out to be one does not matter. `runs_code`: it runs code from its
-    directory; `brings`: it puts files there whose content nobody has seen.
+    directory; `brings`: it puts files there whose content nobody has seen. `consumes`: the ways in
+    which it may be given a secret, `input` or names of variables. `idle_input`: its standard input
+    has to be empty. `within` are the options from whose directory the operands behind them count.
+    `arrives`: the last operand is where the others come to lie under their own names.
+    `directories`: the words are those of `slots` in their order, options too, and it runs only
+    there (`exact`).
+    `elsewhere`: the kinds of its operands say where it may write.
     """
 
     run: tuple[str, ...]
@@ -29,9 +51,15 @@ class Allowance:
     loose: bool = False
     runs_code: bool = False
     brings: bool = False
+    within: tuple[str, ...] = ()
+    arrives: bool = False
+    elsewhere: bool = False
     pairs: tuple[tuple[str, str], ...] = ()
     needs: tuple[str, ...] = ()
     needs_one: tuple[str, ...] = ()
+    consumes: tuple[str, ...] = ()
+    idle_input: bool = False
+    directories: tuple[str, ...] = ()
     reason: str = ""
     source: str = ""
 
@@ -40,31 +68,59 @@ class Allowance:
         """The program and its sub-command, as the policy names them."""
         return " ".join(self.run)
 
+    @property
+    def is_bare(self) -> bool:
+        """True for a program without a sub-command and operands: it may only have options."""
+        return len(self.run) == 1 and not (self.slots or self.pairs or self.directories)
+
+    @property
+    def runs_another(self) -> bool:
+        """Whether the rest of its words is a command that is judged by itself."""
+        return any(slot.kind == COMMAND for slot in self.slots)
+
+    def compare(
+        self, words: tuple[Word, ...], ground: Ground
+    ) -> "tuple[tuple[Held, ...], Misfit | None]":
+        """What each operand and value is held to be, and why the words are not allowed, if so."""
+        if self.is_bare and words and not words[0].prefix.startswith("-"):
+            return (), OtherSubCommand(str(words[0]))
+        if self.directories:
+            why = mismatch(self.run[1:], self.slots, self.directories, words, ground)
+            return (), None if why is None else Misfit(why)
+        fitting = _Fitting(self, ground)
+        try:
+            fitting.fit(words)
+        except Misfit as misfit:
+            return (), misfit
+        return tuple(fitting.held), None
+
     def misfit(self, words: tuple[Word, ...], ground: Ground) -> "Misfit | None":
         """Why the words after the program's name are not allowed; None if they all are."""
-        try:
-            _Fitting(self, ground).fit(words)
-        except Misfit as misfit:
-            return misfit
-        return None
+        return self.compare(words, ground)[1]
 
 
-class Misfit(Exception):
-    """A word that is not allowed; the message says which and why."""
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A word, and the kind of operand or value that an allowance takes it for."""
+
+    kind: str
+    word: Word
 
 
-class OtherSubCommand(Misfit):
-    """The words belong to another sub-command of the same program."""
+_WORDS = re.compile(r"(?=.*\|)[A-Za-z0-9|-]+")
 
 
 class _Fitting:
     """One comparison of words with an allowance."""
 
     def __init__(self, allowance: Allowance, ground: Ground) -> None:
+        self.held: list[Held] = []
         self._allowed = allowance
         self._ground = ground
         self._verbs = list(allowance.run[1:])
         self._operands: list[Word] = []
+        self._from: list[tuple[Word, ...]] = []
+        self._here = ground.directories
         self._given: set[str] = set()
         self._inner = False
 
@@ -90,6 +146,7 @@ class _Fitting:
                 self._verb(word)
             else:
                 self._operands.append(word)
+                self._from.append(self._here)
         return self._finish()
 
     def _without_program(self, words: tuple[Word, ...]) -> tuple[Word, ...]:
@@ -116,6 +173,8 @@ class _Fitting:
         uncertain = (
             word.splits or isinstance(first, Glob) or (isinstance(first, Hole) and not first.below)
         )
+        if prints_ids(word):
+            return False
         if uncertain and not self._allowed.loose and self._options is not None:
             if isinstance(first, Glob) and first.pattern[:1] not in ("*", "?", "["):
                 return False
@@ -136,7 +195,12 @@ class _Fitting:
     def _verb(self, word: Word) -> None:
         wanted = self._verbs.pop(0)
         if word.literal != wanted:
-            raise OtherSubCommand(f"{word} is not {wanted}")
+            raise OtherSubCommand(*self._matched[:-1], str(word))
+
+    @property
+    def _matched(self) -> tuple[str, ...]:
+        """The sub-commands that were asked for so far."""
+        return self._allowed.run[1 : len(self._allowed.run) - len(self._verbs)]
 
     def _option(self, word: Word, rest: Iterator[Word]) -> None:
         if self._options is None:
@@ -207,7 +271,8 @@ class _Fitting:
 
     def _misfit_of(self, word: Word, name: str = "") -> Misfit:
         shown = f"{word}" if not name or str(word) == name else f"{name} (in {word})"
-        return Misfit(f"the option {shown} is not among those allowed for `{self._allowed.name}`")
+        name_of = self._allowed.run[0] if self._verbs else self._allowed.name
+        return UnknownOption(f"the option {shown} is not among those allowed for `{name_of}`")
 
     def _value(self, name: str, option: OptionSpec, value: Word | None) -> None:
         if value is None:
@@ -215,27 +280,41 @@ class _Fitting:
         if value.splits:
             raise Misfit(f"the value of {name} may become several words: {value}")
         self._hold(option.value, value, f"the value of {name}")
+        if name in self._allowed.within:
+            self._here = tuple(canonical(value, at) for at in self._here)
 
-    def _hold(self, kind: str, word: Word, what: str) -> None:
+    def _hold(
+        self, kind: str, word: Word, what: str, directories: tuple[Word, ...] | None = None
+    ) -> None:
         holds = kind_of(kind)
         if holds is None:
             raise Misfit(f"{what}: the policy names an unknown kind, {kind}")
-        if why := holds(word, self._ground):
-            raise Misfit(f"{what}: {why}")
+        ground = self._ground
+        if directories is not None and directories is not ground.directories:
+            ground = replace(ground, directories=directories)
+        is_id = kind == "name" and prints_ids(word)
+        if not is_id and (why := holds(word, ground)):
+            raise Misfit(why if why.startswith(what) else f"{what}: {why}")
+        self.held.append(Held(kind, word))
 
     def _finish(self) -> None:
         if self._verbs:
-            raise OtherSubCommand(f"{self._verbs[0]} is missing")
+            raise OtherSubCommand(*self._matched)
         for need in self._allowed.needs:
             if need not in self._given:
-                raise Misfit(f"without {need} it does more than is allowed")
+                raise MissingOption(f"without {need} it does more than is allowed")
         if self._allowed.needs_one and not self._given & set(self._allowed.needs_one):
             wanted = ", ".join(self._allowed.needs_one)
-            raise Misfit(f"without one of {wanted} it does more than is allowed")
+            raise MissingOption(f"without one of {wanted} it does more than is allowed")
         if self._allowed.pairs:
             self._fit_pairs()
         else:
             self._fit_slots()
+
+    def _asks_for_another(self, kind: str, operand: Word) -> bool:
+        """Whether the first operand is one of a few words, as sub-commands are, and another."""
+        holds = kind_of(kind) if _WORDS.fullmatch(kind) else None
+        return holds is not None and holds(operand, self._ground) is not None
 
     def _fit_pairs(self) -> None:
         kinds = dict(self._allowed.pairs)
@@ -250,21 +329,47 @@ class _Fitting:
     def _fit_slots(self) -> None:
         slots = [slot for slot in self._allowed.slots if slot.kind not in (COMMAND, REST)]
         if not self._inner and any(slot.kind == COMMAND for slot in self._allowed.slots):
-            raise Misfit(f"`{self._allowed.name}` is given no command")
+            raise WrongCount(f"`{self._allowed.name}` is given no command")
         needed = sum(slot.count in ("1", "+") for slot in slots)
         spare = len(self._operands) - needed
         if spare < 0:
-            raise Misfit(f"`{self._allowed.name}` is given too few operands")
-        several = any(operand.splits for operand in self._operands)
+            raise WrongCount(f"`{self._allowed.name}` is given too few operands")
+        # numbers that fall apart in the last slot are more operands of the same kind
+        last = len(slots) - 1 if slots and slots[-1].count in "*+" else len(self._operands)
+        several = any(
+            operand.splits and not (at >= last and operand.lacks_numbers)
+            for at, operand in enumerate(self._operands)
+        )
         if several and len({slot.kind for slot in slots}) > 1:
             raise Misfit("a word may become several")
-        waiting = iter(self._operands)
+        waiting = iter(zip(self._operands, self._from, strict=True))
+        before: Word | None = None
         for slot in slots:
             taken = {"1": 1, "?": min(1, spare), "*": spare, "+": 1 + spare}[slot.count]
             spare -= taken - (slot.count in ("1", "+"))
             for _ in range(taken):
-                operand = next(waiting)
-                self._hold(slot.kind, operand, f"{operand}")
+                operand, here = next(waiting)
+                if slot is slots[0] and taken == 1 and self._asks_for_another(slot.kind, operand):
+                    raise OtherSubCommand(*self._matched, str(operand))
+                self._hold(slot.kind, operand, f"{operand}", here)
+                if slot.kind == COPY and (before is None or not is_copy_of(operand, before)):
+                    raise Misfit(f"{operand} is not beside what it copies, under its name")
+                before = operand
         extra = next(waiting, None)
         if extra is not None:
-            raise Misfit(f"{extra} is one operand too many for `{self._allowed.name}`")
+            raise WrongCount(f"{extra[0]} is one operand too many for `{self._allowed.name}`")
+        if self._allowed.arrives and self._operands:
+            self._fit_arrivals()
+
+    def _fit_arrivals(self) -> None:
+        """Names that a copy brings may be none that steers a program, whatever they are there."""
+        *sources, target = self._operands
+        whole = bool(self._given & _WITH_ALL_BELOW)
+        merged = whole and bool(self._given & _INTO_ITSELF)
+        for source in sources:
+            contents = merged or (self._allowed.run[0] == "rsync" and str(source).endswith("/"))
+            told = self._ground.territory.no_arrival(
+                source, target, self._ground.directories, contents=contents
+            )
+            if told:
+                raise Misfit(f"{target}: {told}")

@@ -7,7 +7,10 @@ from typing import Literal as Choice
 
 Count = Choice["1", "?", "*", "+"]
 _OPTION = re.compile(r"([-+!(),][^\s=]*)(?:(=\??)(\S*))?")
-_COUNTED = re.compile(r"(.+?)([?*+]?)")
+_COUNTED = re.compile(r"(.+?)([?*+]?)", re.DOTALL)
+_QUOTED = r"'(?:[^']|'')*'"
+_SLOT = re.compile(rf"(?:{_QUOTED}|\S)+")
+_LITERALS = re.compile(rf"{_QUOTED}(?:\|{_QUOTED})*")
 NUMBER = "-#"
 """Represents `-5` and every other number after a dash."""
 
@@ -58,7 +61,7 @@ def options(text: str) -> Options:
 def slots(text: str) -> tuple[Slot, ...]:
     """The slots of `read* write`; raises ValueError, saying what is wrong."""
     found = []
-    for word in text.split():
+    for word in _SLOT.findall(text):
         match = _COUNTED.fullmatch(word)
         if match is None:
             raise ValueError(f"{word!r} is not a kind of operand")
@@ -67,3 +70,15 @@ def slots(text: str) -> tuple[Slot, ...]:
     if sum(slot.count in ("*", "+") for slot in found) > 1:
         raise ValueError("only one kind of operand may be repeated")
     return tuple(found)
+
+
+def quote(text: str) -> str:
+    """The kind that holds exactly this word: `'a b'`; a quote in it stands twice."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quoted_words(kind: str) -> frozenset[str] | None:
+    """The words that a kind such as `'a b'|'c'` holds; None when it is not written so."""
+    if _LITERALS.fullmatch(kind) is None:
+        return None
+    return frozenset(each[1:-1].replace("''", "'") for each in re.findall(_QUOTED, kind))

@@ -1,7 +1,7 @@
 """Policies, built from the shipped files, the site's, and the host's."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -9,25 +9,34 @@ from pathlib import Path
 
 from shared.contracts.origin import Origin
 from shared.contracts.yamltext import YamlText, read_yaml
+from shared.domain.containment import ContainmentRule
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
 from shared.guard.policy.allowance import Allowance
+from shared.guard.policy.configured import Configured
+from shared.guard.policy.effect_rules import EffectRule, effect_rules
 from shared.guard.policy.files import (
     AllowText,
     ForbidText,
     LevelText,
+    PlacesText,
     ProfileText,
     RuleText,
     SiteText,
+    TestsText,
 )
 from shared.guard.policy.notation import options, slots
 from shared.guard.policy.territory import Territory
+from shared.guard.reach import Need
 
 SHIPPED = Path(__file__).parent / "shipped"
-PROFILES = ("strict", "read-only", "files", "packages", "services", "project")
-ENGINE = 1
+PROFILES = (
+    *("strict", "read-only", "consumers", "files", "packages", "services", "project"),
+    "configure",
+)
+ENGINE = 2
 """Incremented whenever the meaning of the same rules changes."""
-_PLACES = ("write", "delete", "purge", "devices", "dotfiles", "fixed", "secret", "code")
+_PLACES = tuple(PlacesText.model_fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,10 @@ class CommandPolicy:
     variables: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     unlisted_allowed: bool = False
+    containment: ContainmentRule = ContainmentRule.POSSIBLE
+    reach: tuple[tuple[str, Need], ...] = ()
+    configured: tuple[Configured, ...] = ()
+    effects: tuple[EffectRule, ...] = ()
     checks: tuple[tuple[str, str], ...] = ()
     source: str = "shipped"
 
@@ -68,7 +81,10 @@ class CommandPolicy:
         return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
-_DECIDING = ("forbidden", "allowances", "territory", "variables", "programs", "unlisted_allowed")
+_DECIDING = (
+    *("forbidden", "allowances", "territory", "variables", "programs", "unlisted_allowed"),
+    *("containment", "reach", "configured", "effects"),
+)
 
 
 def only_forbidden(entries: Iterable[str]) -> CommandPolicy:
@@ -76,10 +92,19 @@ def only_forbidden(entries: Iterable[str]) -> CommandPolicy:
     return CommandPolicy(tuple(map(Forbidden, entries)), unlisted_allowed=True)
 
 
+def with_rules(policy: CommandPolicy, groups: Iterable[AllowText], source: str) -> CommandPolicy:
+    """The policy with further rules, which come first."""
+    return replace(policy, allowances=(*_allowances(groups, source), *policy.allowances))
+
+
 @cache
 def looks() -> CommandPolicy:
-    """The policy for read-only commands: the profile `read-only`, with no place to write."""
-    territory = replace(_territory([_base()]), write=(), delete=(), purge=())
+    """The policy for read-only commands: the profile `read-only`, with no place to write.
+
+    Files are read wherever they lie, unless a pattern of `secret` names them: what shows a cause
+    may lie anywhere.
+    """
+    territory = replace(_territory([_base()]), write=(), delete=(), purge=(), readable=())
     return CommandPolicy(
         forbidden=shipped_forbidden(),
         allowances=tuple(_profiles(("read-only",), "shipped")),
@@ -131,16 +156,42 @@ class Site:
     text: SiteText | None = None
     source: str = "shipped"
 
-    def for_host(self, name: str | None = None, forbidden: Iterable[str] = ()) -> CommandPolicy:
+    def for_host(
+        self,
+        name: str | None = None,
+        forbidden: Iterable[str] = (),
+        profiles: Iterable[str] = (),
+    ) -> CommandPolicy:
         """The policy for the host of that name; `forbidden` are a task's own entries.
 
-        Raises Misconfigured when an unknown profile is named.
+        `profiles`, if any, are used instead of those that the levels choose. Raises
+        Misconfigured when an unknown profile is named.
         """
-        levels = list(self._levels(name))
+        return self._policy(list(self._levels(name)), forbidden, profiles)
+
+    def levels(self) -> Iterator[tuple[str | None, CommandPolicy]]:
+        """The policy of every level by its name: of all hosts (None), of each group, each host."""
+        if self.text is None:
+            return
+        yield None, self.for_host()
+        whole = (self.source, self.text)
+        for group, text in self.text.groups.items():
+            level = (f"{self.source}, group {group}", text)
+            yield f"group {group}", self._policy([whole, level], (), ())
+        for host in self.text.hosts:
+            yield f"host {host}", self.for_host(host)
+
+    def _policy(
+        self,
+        levels: list[tuple[str, LevelText]],
+        forbidden: Iterable[str],
+        profiles: Iterable[str],
+    ) -> CommandPolicy:
         base = _base()
         chosen = next((t.profiles for _, t in reversed(levels) if t.profiles is not None), None)
         unlisted = next((t.unlisted for _, t in reversed(levels) if t.unlisted is not None), None)
         texts = [("shipped", base), *levels]
+        names = tuple(profiles) or (base.profiles if chosen is None else chosen) or ()
         return CommandPolicy(
             forbidden=(
                 *shipped_forbidden(),
@@ -150,12 +201,24 @@ class Site:
             allowances=(
                 # the most specific first: the first match counts
                 *(a for s, text in reversed(levels) for a in _allowances(text.allow, s)),
-                *_profiles((base.profiles if chosen is None else chosen) or (), self.source),
+                *_profiles(names, self.source),
             ),
-            territory=_territory([text for _, text in texts]),
+            territory=_territory(
+                [*(text for _, text in texts), *map(profile, _with_includes(names, self.source))]
+            ),
             variables=tuple(v for _, text in texts for v in text.variables),
             programs=tuple(p for _, text in texts for p in text.programs),
             unlisted_allowed=unlisted == "allow",
+            containment=_last(t.containment for _, t in levels) or ContainmentRule.POSSIBLE,
+            reach=tuple(
+                (name, need) for _, t in levels for need, names in t.reach.items() for name in names
+            ),
+            configured=tuple(
+                Configured(each.files, each.language, tuple(each.tests), each.fragments)
+                for shipped in map(profile, _with_includes(names, self.source))
+                for each in shipped.configured
+            ),
+            effects=tuple(rule for _, text in levels for rule in effect_rules(text)),
             checks=tuple(check for _, text in levels for check in _checks(text)),
             source=self.source,
         )
@@ -236,8 +299,8 @@ def _profile_allowances(name: str) -> tuple[Allowance, ...]:
     return tuple(_allowances(profile(name).allow, f"profile {name}"))
 
 
-def _profiles(names: Iterable[str], source: str) -> Iterator[Allowance]:
-    """The allowances of profiles and of the profiles that they include, each once."""
+def _with_includes(names: Iterable[str], source: str) -> tuple[str, ...]:
+    """The profiles of these names and those that they include, each once."""
     waiting = list(names)
     wanted: dict[str, None] = {}
     while waiting:
@@ -251,7 +314,12 @@ def _profiles(names: Iterable[str], source: str) -> Iterator[Allowance]:
         if name not in wanted:
             wanted[name] = None
             waiting += profile(name).includes
-    for name in wanted:
+    return tuple(wanted)
+
+
+def _profiles(names: Iterable[str], source: str) -> Iterator[Allowance]:
+    """The allowances of profiles and of the profiles that they include, each once."""
+    for name in _with_includes(names, source):
         yield from _profile_allowances(name)
 
 
@@ -275,12 +343,22 @@ def _of_rule(rule: RuleText, reason: str, source: str) -> Iterator[Allowance]:
             loose=rule.loose,
             runs_code=rule.code,
             brings=rule.brings,
+            elsewhere=rule.elsewhere,
+            within=tuple(rule.within),
+            arrives=rule.arrives,
             pairs=tuple(rule.pairs.items()),
             needs=tuple(rule.needs),
             needs_one=tuple(rule.needs_one),
+            consumes=tuple(rule.consumes),
+            idle_input=rule.input == "idle",
+            directories=tuple(rule.directory),
             reason=reason,
             source=source,
         )
+
+
+def _last(rules: Iterable[ContainmentRule | None]) -> ContainmentRule | None:
+    return next((rule for rule in reversed([*rules]) if rule is not None), None)
 
 
 def _forbidden(groups: Iterable[ForbidText], source: str) -> Iterator[Forbidden]:
@@ -289,7 +367,7 @@ def _forbidden(groups: Iterable[ForbidText], source: str) -> Iterator[Forbidden]
             yield Forbidden(entry, group.reason, source)
 
 
-def _territory(texts: list[LevelText]) -> Territory:
+def _territory(texts: Sequence[LevelText | ProfileText]) -> Territory:
     merged = {
         name: tuple(place for text in texts for place in getattr(text.places, name))
         for name in _PLACES
@@ -298,8 +376,14 @@ def _territory(texts: list[LevelText]) -> Territory:
 
 
 def _checks(text: LevelText) -> Iterator[tuple[str, str]]:
+    for tests in (*text.allow, *text.forbid, text.checks):
+        yield from expectations(tests)
+
+
+def expectations(tests: TestsText) -> Iterator[tuple[str, str]]:
+    """Each command of some tests with the verdict that it must get."""
     for verdict in ("allow", "approve", "deny"):
-        for command in getattr(text.checks, verdict):
+        for command in getattr(tests, verdict):
             yield command, verdict
 
 
