@@ -15,6 +15,7 @@ from typing import Any
 from shared.domain.agent import AgentWork
 from shared.domain.host import Host
 from shared.domain.plan import Plan
+from shared.domain.preview import Preview
 from shared.domain.target import Repository
 
 INTERPRETER = "/bin/sh"
@@ -29,6 +30,7 @@ class ApprovalScope(StrEnum):
 
     ONCE = "once"
     TASK = "task"  # as often as the task needs it
+    RULE = "rule"  # whatever a rule allows on one host, as often as the task needs it
 
 
 class SubtaskPart(StrEnum):
@@ -90,6 +92,9 @@ class ApprovalRequest:
     """A text that waits for a person's approval, and why.
 
     `rule` and `reason` come from the verdict; `piece` is the part of the text that caused it.
+    `rollback` would undo the command, if its step is revised; the approval does not cover it.
+    `rule` and `reason` come from the verdict; `piece` is the part of the text that caused it. The
+    `preview` shows what the text would change; None if nobody has looked. It binds nothing.
     """
 
     part: SubtaskPart
@@ -97,13 +102,16 @@ class ApprovalRequest:
     rule: str
     reason: str
     piece: str = ""
+    rollback: str = ""
+    preview: Preview | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
     """A person's approval of one digest; it is valid until `expires_at`.
 
-    `signature` is an Ed25519 signature of its `statement`, in base64.
+    `signature` is an Ed25519 signature of its `statement`, in base64. With the scope `RULE`, the
+    digest is that of a rule at a place, and `rule` is that rule (`rule_digest`).
     """
 
     digest: str
@@ -111,6 +119,7 @@ class Approval:
     given_by: str
     expires_at: datetime
     signature: str = ""
+    rule: str = ""
 
 
 def statement(task: int, approval: Approval) -> bytes:
@@ -123,6 +132,22 @@ def statement(task: int, approval: Approval) -> bytes:
         approval.expires_at.astimezone(UTC).isoformat(timespec="microseconds"),
     )
     return _canonical_bytes("approval", said)
+
+
+def approval_id(task: int, approval: Approval) -> str:
+    """SHA-256 of what was signed: the same bytes approved again are another approval."""
+    return hashlib.sha256(statement(task, approval)).hexdigest()
+
+
+def rule_digest(rule: str, host: Host, repository: Repository | None) -> str:
+    """SHA-256 over a rule and the place where it holds, as the executor reads that place.
+
+    The rule is JSON: a list of rules as a policy file has them.
+    """
+    told: dict[str, Any] = {"rule": rule, "host": asdict(host), "repository": None}
+    if repository is not None:
+        told["repository"] = asdict(repository)
+    return _digest("rule", told)
 
 
 def plan_digest(plan: Plan) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from shared.domain.agent import ExecutionMode
 from shared.domain.compliance import Violation
 from shared.domain.prediction import Prediction
+from shared.domain.preview import Preview
 from shared.domain.question import Question
 from shared.domain.spending import CapReached
 from shared.domain.transcript import RunnerOutput
@@ -289,6 +290,7 @@ class Attempt:
     rollback: bool = False
     look: bool = False
     prediction: Prediction | None = None
+    preview: Preview | None = None
     told_by_person: Answer | None = None
 
     @property

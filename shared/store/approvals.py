@@ -4,6 +4,7 @@ Times are compared with the database's clock.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, insert, text
@@ -15,7 +16,12 @@ _OF_IT = "task_id = :task_id AND digest = ANY(CAST(:digests AS text[]))"
 _UNUSED = "expires_at > clock_timestamp() AND (scope = 'task' OR used_by IS NULL)"
 _LIVE = f"(used_by = :key OR {_UNUSED})"
 
-_HOLDS = text(f"SELECT EXISTS (SELECT FROM approvals WHERE {_OF_IT} AND {_UNUSED})")  # noqa: S608
+_UNUSED_ONES = text(f"SELECT id FROM approvals WHERE {_OF_IT} AND {_UNUSED}")  # noqa: S608
+
+_RULES = text("""
+    SELECT digest, scope, given_by, expires_at, signature, rule FROM approvals
+    WHERE task_id = :task_id AND scope = 'rule' AND expires_at > clock_timestamp() ORDER BY id
+""")
 
 _OFFERED = text(f"""
     SELECT id, digest, scope, given_by, expires_at, signature FROM approvals
@@ -40,6 +46,7 @@ def grant(connection: Connection, task_id: int, given: Sequence[Approval]) -> No
             "given_by": approval.given_by,
             "expires_at": approval.expires_at,
             "signature": approval.signature,
+            "rule": approval.rule,
         }
         for approval in given
     ]
@@ -47,10 +54,10 @@ def grant(connection: Connection, task_id: int, given: Sequence[Approval]) -> No
         connection.execute(insert(ApprovalRow), rows)
 
 
-def holds(connection: Connection, task_id: int, digests: Sequence[str]) -> bool:
-    """Whether one of these digests has an approval that is neither used up nor expired."""
+def unused(connection: Connection, task_id: int, digests: Sequence[str]) -> frozenset[int]:
+    """The numbers of the approvals of these digests that are neither used up nor expired."""
     asked = {"task_id": task_id, "digests": list(digests)}
-    return bool(connection.execute(_HOLDS, asked).scalar())
+    return frozenset(connection.execute(_UNUSED_ONES, asked).scalars())
 
 
 def candidates(
@@ -62,6 +69,12 @@ def candidates(
     """
     asked = {"task_id": task_id, "digests": list(digests), "key": key}
     return tuple((row.id, _approval(row)) for row in connection.execute(_OFFERED, asked))
+
+
+def rules(connection: Connection, task_id: int) -> tuple[Approval, ...]:
+    """The rules that people have given a task, and that have not expired, oldest first."""
+    found = connection.execute(_RULES, {"task_id": task_id})
+    return tuple(replace(_approval(row), rule=row.rule) for row in found)
 
 
 def spend(connection: Connection, approval_id: int, key: str) -> bool:

@@ -19,11 +19,12 @@ from shared.domain.attempt import (
 )
 from shared.domain.jobs import Claim
 from shared.domain.prediction import Prediction
+from shared.domain.preview import Preview
 from shared.store.attempt_columns import result_columns
 from shared.store.output import safe_text, store_output
 from shared.store.recordset import as_rows, columns, recordset
 from shared.store.tables import AttemptRow, BlobRow, OutputRow
-from shared.wire import from_json
+from shared.wire import from_json, to_json
 
 RUNNING: Final = "running"
 """The outcome in the row of an attempt that has not ended."""
@@ -273,6 +274,7 @@ def attempt_of(row: Any) -> Attempt:
         rollback=row.rollback,
         look=row.look,
         prediction=None if row.prediction is None else Prediction(row.prediction),
+        preview=None if row.preview is None else from_json(Preview, row.preview),
         told_by_person=None if row.told_by_person is None else Answer(row.told_by_person),
     )
 
@@ -331,6 +333,7 @@ def _row(entry: AttemptWrite, blobs: dict[str, bytes]) -> dict[str, Any]:
         "look": attempt.look,
         "reason": _clean(attempt.reason),
         "prediction": attempt.prediction,
+        "preview": None if attempt.preview is None else to_json(attempt.preview),
         "rule": attempt.rule,
         "started_at": attempt.started_at,
         "ended_at": attempt.ended_at if entry.ended else None,

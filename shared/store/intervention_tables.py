@@ -78,7 +78,8 @@ class ApprovalRow(Row):
     """A person's approval of one digest, for one use (`once`) or as often as its `task` needs it.
 
     Only the coordinator writes one, for a person's fact. A worker records its use: `used_by` is the
-    key of the first attempt that used it, the only one for `once`.
+    key of the first attempt that used it, the only one for `once`. For the scope `rule`, `rule` is
+    what it allows.
     """
 
     __tablename__ = "approvals"
@@ -93,5 +94,6 @@ class ApprovalRow(Row):
     signature: Mapped[str]
     used_at: Mapped[datetime | None]
     used_by: Mapped[str | None]
+    rule: Mapped[str] = mapped_column(server_default=text("''"))
 
     __table_args__ = (Index("ix_approvals_task_id", "task_id", "digest"),)

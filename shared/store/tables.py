@@ -29,8 +29,10 @@ from shared.store.intervention_tables import (
 from shared.store.look_tables import LookRoundRow
 from shared.store.note_tables import AttemptNoteRow
 from shared.store.output_tables import BlobRow, OutputRow
+from shared.store.provenance_tables import ProvenanceRow
 from shared.store.repository_tables import RepositoryRow
 from shared.store.row import DOLLARS, Row, now, number
+from shared.store.secret_tables import SecretGrantRow, SecretScopeRow
 
 __all__ = [
     "ApprovalRow",
@@ -55,12 +57,15 @@ __all__ = [
     "ModelCallRow",
     "OutputRow",
     "ProjectRow",
+    "ProvenanceRow",
     "RepositoryRow",
     "ReviewRow",
     "RevisionRow",
     "Row",
     "RunRow",
     "RunStepRow",
+    "SecretGrantRow",
+    "SecretScopeRow",
     "SettledClaimRow",
     "TaskRow",
     "TokenRow",
@@ -356,6 +361,7 @@ class AttemptRow(Row):
     reason: Mapped[str]
     told_by_person: Mapped[str | None]
     prediction: Mapped[str | None]
+    preview: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     rule: Mapped[str | None]
     exit_code: Mapped[int | None]
     ended_by: Mapped[str | None]

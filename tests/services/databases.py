@@ -40,8 +40,8 @@ def embedded_services() -> Iterator[EmbeddedServices]:
 
 @pytest.fixture(scope="session")
 def postgres_url(embedded_services: EmbeddedServices) -> str:
-    """An empty database of the server that all tests share."""
-    return embedded_services.database_url
+    """An empty database of the server that all tests share, as its superuser."""
+    return embedded_services.admin_url
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import gc
 from pathlib import Path
 
 from orchestrator.cli.main import command
-from workers.roles.executor import Guards
+from workers.roles.guards import Guards
 
 command()
 for policy in (None, Path(__file__).with_name("open_policy.yaml")):
