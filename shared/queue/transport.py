@@ -11,15 +11,13 @@ from base64 import b64decode
 from queue import Empty
 from typing import Any, Final
 
-import structlog
 from kombu.transport import redis
 from redis import Connection, SSLConnection
 from redis.exceptions import RedisError, ResponseError
 
 from shared.domain.jobs import QueueName
+from shared.queue.dropped import DROPPED
 from shared.queue.replies import ends_connection
-
-log = structlog.get_logger()
 
 _SHOWN: Final = 200
 _QUEUES: Final = frozenset(queue.value for queue in QueueName)
@@ -97,14 +95,14 @@ class Channel(redis.Channel):
                 raise
             raise Empty from error
         except (ValueError, RecursionError) as error:
-            _log_dropped("of a queue", str(error), "")
+            DROPPED.add("of a queue", str(error))
             raise Empty from error
 
     def _receive_one(self, c: Any) -> Any:
         try:
             return super()._receive_one(c)  # type: ignore[no-untyped-call]
         except RecursionError as error:
-            _log_dropped("of the control channel", str(error), "")
+            DROPPED.add("of the control channel", str(error))
             raise Empty from error
 
     def _removed_foreign_keys(self) -> bool:
@@ -117,7 +115,7 @@ class Channel(redis.Channel):
         with self.conn_or_acquire() as client:
             foreign = [key for key in keys if client.type(key) not in (b"list", b"none")]
             for key in foreign:
-                _log_dropped(str(key), "it is not a list", "")
+                DROPPED.add(str(key), "it is not a list")
                 client.delete(key)
         return bool(foreign)
 
@@ -131,10 +129,6 @@ class Transport(redis.Transport):
     def _deliver(self, message: Any, queue: str) -> None:
         fault = fault_of(message, queue)
         if fault:
-            _log_dropped(queue, fault, repr(message)[:_SHOWN])
+            DROPPED.add(queue, fault, repr(message))
         else:
             super()._deliver(message, queue)  # type: ignore[no-untyped-call]
-
-
-def _log_dropped(queue: str, fault: str, message: str) -> None:
-    log.warning("message_dropped", queue=queue, reason=fault[:_SHOWN], message=message)

@@ -79,6 +79,7 @@ ODD: Final[tuple[object, ...]] = (None, 7, "text", [], [1], {}, {"a": 1}, True)
 GARBAGE: Final = {
     "nothing": b"",
     "not JSON": b"{]",
+    "seven letters": b"garbage",
     "not UTF-8": b"\xff\xfe\x00",
     "too deep": b"[" * 200_000,
     "a number": b"7",

@@ -26,6 +26,8 @@ from shared.store import attempt_notes, attempts, inbox, jobs
 from shared.store.attempt_notes import NoteWrite
 from shared.store.attempts import AttemptWrite, OutputWrite
 from shared.store.database import Database
+from workers import provenance
+from workers.provenance import Left
 
 log = structlog.get_logger()
 
@@ -56,6 +58,7 @@ class _Batch:
     reports: list[tuple[Job, Fact, "Future[bool]"]] = field(default_factory=list)
     given_back: list[tuple[Job, "Future[bool]"]] = field(default_factory=list)
     dropped: set[str] = field(default_factory=set)
+    left: list[Left] = field(default_factory=list)
 
     due: float = inf
 
@@ -87,6 +90,7 @@ class Journal:
         self._refused: set[Claim] = set()
         self._forgotten: set[Claim] = set()
         self._last: dict[Claim, str] = {}
+        self._left: dict[Claim, Left] = {}
         self._closing = False
         self._sleeps_until = 0.0
         self._written = 0.0
@@ -99,6 +103,11 @@ class Journal:
             due = monotonic() + _BEGUN_AFTER
             self._started[job.claim] = (due, job, fact)
             self._wake_by(due)
+
+    def leave(self, job: Job, left: Left) -> None:
+        """Note what a job may leave on its host; it is written with its first record."""
+        with self._changed:
+            self._left[job.claim] = left
 
     def begin_attempt(self, job: Job, attempt: Attempt, *, at_once: bool = False) -> None:
         """An attempt has started. Only a long one is written now, so a short one costs one row.
@@ -182,6 +191,7 @@ class Journal:
             self._forgotten.discard(job.claim)
             self._last.pop(job.claim, None)
             self._started.pop(job.claim, None)
+            self._left.pop(job.claim, None)
 
     def close(self) -> None:
         """Write everything that is pending, then stop."""
@@ -239,6 +249,7 @@ class Journal:
                 del self._begun[key]
         told_of = {entry.claim for entry in group.records.values()}
         told_of |= {job.claim for job, _, _ in group.reports}
+        group.left += [self._left.pop(claim) for claim in told_of & self._left.keys()]
         for place, (due, job, fact) in list(self._started.items()):
             if due <= now or place in told_of:
                 group.started.append((job, fact, due - _BEGUN_AFTER))
@@ -278,6 +289,7 @@ class Journal:
         records = list(group.records.values())
         with self._database.begin() as connection:
             written = attempts.record(connection, records, self._last)
+            provenance.remember(connection, group.left)
             unsaid = self._last_before(group)
             self._note_forgotten(group, written, attempts.missing(connection, unsaid))
             if len(group.numbers) < len(group.chunks):

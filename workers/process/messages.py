@@ -11,6 +11,7 @@ from celery.exceptions import InvalidTaskError
 from celery.worker.strategy import default
 
 from shared.queue.app import JOBS_A_MESSAGE
+from shared.queue.dropped import DROPPED
 
 LARGEST: Final = 2**63 - 1
 """The largest possible number of a job."""
@@ -30,13 +31,18 @@ def only_jobs(task: Any, app: Any, consumer: Any, **options: Any) -> Callable[..
     def handle(message: Any, body: Any, *rest: Any, **more: Any) -> Any:
         fault = fault_of(message)
         if fault:
-            raise InvalidTaskError(fault)
+            raise _dropped(fault)
         try:
             return accept(message, body, *rest, **more)
         except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
-            raise InvalidTaskError(f"its headers cannot be used: {error}") from error
+            raise _dropped(f"its headers cannot be used: {error}") from error
 
     return handle
+
+
+def _dropped(fault: str) -> InvalidTaskError:
+    DROPPED.add("of tasks", fault)
+    return InvalidTaskError(fault)
 
 
 def fault_of(message: Any) -> str:
