@@ -3,15 +3,18 @@
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Protocol
 
 from shared.domain.attempt import CommandResult, OnOutput
+from shared.domain.containment import Containment, Hidden
 from shared.domain.errors import Defect
-from shared.domain.verdict import Verdict, VerdictKind
+from shared.domain.verdict import ALLOWED, Verdict, VerdictKind
 from shared.secrets.masking import Masker
 from workers.passes.ports import Cancelled
 from workers.shells.ports import Call, Shell
+from workers.shells.questions import asks
 from workers.shells.records import CommandRecord
 
 _OF_THE_SHELL = frozenset(
@@ -35,6 +38,18 @@ class Judge(Protocol):
 
     def judge(self, command: str, interpreter: str = "sh") -> Verdict:
         """The verdict on a command in the bytes that will reach the host."""
+        ...
+
+
+class Containing(Protocol):
+    """Which looks run contained (`shared.guard.contained_looks`)."""
+
+    hidden: Hidden
+
+    def is_contained(
+        self, text: str, verdict: Verdict, containment: Callable[[], Containment]
+    ) -> bool:
+        """Whether a look with that verdict runs contained on the host."""
         ...
 
 
@@ -111,7 +126,9 @@ class Door:
         *,
         withdrawn: Cancelled = lambda: False,
         variables: Variables | None = None,
+        containing: Containing | None = None,
     ) -> None:
+        """Without `containing`, no look runs contained."""
         self.gave_secrets = False
         self._variables = variables
         self._permitted: set[tuple[str | None, str]] = set()
@@ -119,6 +136,8 @@ class Door:
         self._shell = shell
         self._guard = guard
         self._verdicts: dict[str, Verdict] = {}
+        self._containing = containing
+        self._contained: dict[str, bool] = {}
 
     def verdict(self, command: str) -> Verdict:
         """The guard's verdict, whatever a person may have approved."""
@@ -127,16 +146,26 @@ class Door:
             known = self._verdicts[command] = self._guard.judge(command)
         return known
 
+    def look_verdict(self, command: str) -> Verdict:
+        """The verdict on a text that is looked at: contained, it can change nothing.
+
+        Raises what the shell raises.
+        """
+        return ALLOWED if self.is_contained(command) else self.verdict(command)
+
     def permit(self, text: str, key: str) -> None:
         """Let a text through under that key: a person's approval was spent on it."""
         self._permitted.add((key, text))
 
     def look(self, call: Call) -> CommandResult:
-        """Run a command that the guard allows, or that was permitted under the key of the call.
+        """Run a command contained; or one that is allowed, or was permitted under the call's key.
 
         It may run any number of times: the host keeps nothing under that key. Raises Defect for
         any other command, and what the shell raises.
         """
+        if self.is_contained(call.command) and not self._is_permitted(call):
+            looked = replace(call, key=None, contained=True)
+            return self._shell.run(looked, cancelled=self._withdrawn)
         self._check(call)
         return self._shell.run(self._prepare(replace(call, key=None)), cancelled=self._withdrawn)
 
@@ -171,6 +200,9 @@ class Door:
     def _allowed_calls(self, calls: Generator[Call]) -> Generator[Call]:
         with closing(calls):
             for call in calls:
+                if call.is_look and self.is_contained(call.command):
+                    yield replace(call, contained=True)
+                    continue
                 if not self.verdict(call.command).allowed:
                     raise Defect("a command that is not allowed was announced", stage="guard")
                 yield self._with_variables(call)
@@ -184,9 +216,26 @@ class Door:
         named = None if self._variables is None else self._variables(call.command)
         return replace(call, variables=named) if named else call
 
+    def is_contained(self, command: str) -> bool:
+        """Whether a look at that text runs contained. Raises what the shell raises."""
+        known = self._contained.get(command)
+        if known is None:
+            known = self._contained[command] = self._find_contained(command)
+        return known
+
+    def _find_contained(self, command: str) -> bool:
+        containing = self._containing
+        if containing is None or asks(command):
+            return False
+        there = partial(self._shell.containment, containing.hidden)
+        return containing.is_contained(command, self.verdict(command), there)
+
+    def _is_permitted(self, call: Call) -> bool:
+        return (call.key, call.command) in self._permitted
+
     def _check(self, call: Call) -> None:
         verdict = self.verdict(call.command)
-        permitted = not verdict.denied and (call.key, call.command) in self._permitted
+        permitted = not verdict.denied and self._is_permitted(call)
         if not verdict.allowed and not permitted:
             raise Defect("a command that the guard does not allow was about to run", stage="guard")
 

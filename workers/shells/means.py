@@ -10,8 +10,9 @@ from itertools import count
 from shared.domain.acceptance import Proofs
 from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome, Ran
 from shared.domain.plan import SubtaskKind
+from shared.domain.preview import Preview
 from shared.domain.question import Question
-from shared.domain.verdict import Verdict
+from shared.domain.verdict import ALLOWED, Verdict
 from shared.secrets.sent import SentSubtask
 from workers.passes.clock import Clock, wait_unless
 from workers.passes.means import Coming, Try
@@ -19,7 +20,7 @@ from workers.passes.outcomes import outcome_of
 from workers.passes.ports import PassControl
 from workers.shells.corrections.correction import FailedCommand, Proposal
 from workers.shells.corrections.table import HELD, choose
-from workers.shells.door import Door, HostProbe, Judge, Variables
+from workers.shells.door import Containing, Door, HostProbe, Judge, Variables
 from workers.shells.ports import Call, Shell
 from workers.shells.records import CommandRecord
 from workers.shells.snippet_outcomes import question_of, snippet_outcome
@@ -29,6 +30,9 @@ _READ_AT_MOST = 65_536
 
 _POLL = (1.0, 2.0, 4.0)
 _LONGEST_PROBE = 10.0
+
+Previews = Callable[[Shell, str], Preview]
+"""What a command would change on the host of a shell."""
 
 
 class ShellMeans:
@@ -47,16 +51,26 @@ class ShellMeans:
         check_timeout: float,
         looks: Judge | None = None,
         variables: Variables | None = None,
+        containing: Containing | None = None,
         proofs: Proofs | None = None,
+        previews: Previews | None = None,
     ) -> None:
         """`looks` judges looks at a host (default: the guard); `check_timeout` is in seconds.
 
-        `variables` are those that a command needs for its secrets. `proofs` tells what a check
-        proves; without it, every check does.
+        `variables` are those that a command needs for its secrets. `containing` knows the looks
+        that run contained, None for none. `proofs` tells what a check proves; without it, every
+        check does.
         """
         self._proofs = proofs
+        self._previews = previews
         self._shell = shell
-        self._door = Door(shell, guard, withdrawn=control.withdrawn, variables=variables)
+        self._door = Door(
+            shell,
+            guard,
+            withdrawn=control.withdrawn,
+            variables=variables,
+            containing=containing,
+        )
         self._looks = looks or guard
         self._control = control
         self._clock = clock
@@ -72,9 +86,19 @@ class ShellMeans:
         """The guard's verdict on a text; the guard judges each text once."""
         return self._door.verdict(text)
 
+    def check_verdict(self, text: str) -> Verdict:
+        """The verdict on a check or a precondition."""
+        return self._door.look_verdict(text)
+
     def look_verdict(self, text: str) -> Verdict:
         """The verdict on a text that may only look."""
-        return self._looks.judge(text)
+        return ALLOWED if self._door.is_contained(text) else self._looks.judge(text)
+
+    def preview(self, text: str) -> Preview | None:
+        """What a command would change on the host, unless the guard denies it."""
+        if self._previews is None or self._door.verdict(text).denied:
+            return None
+        return self._previews(self._shell, text)
 
     def settles(self, check: str) -> bool:
         """Whether it looks at the host, and changes nothing."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from shared.domain.attempt import CommandResult, OnOutput
+from shared.domain.containment import Containment, Hidden
 from shared.domain.errors import Rejected
 from shared.domain.host import Host
 from shared.domain.records import SettledClaim
@@ -66,6 +67,8 @@ class Call:
 
     A program of ours reads the output of a call that is `parsed`: only the values of known secrets
     are hidden in it, and whoever shows it hides the rest.
+
+    A `contained` call runs where the kernel of the host lets it change nothing, or not at all.
     """
 
     command: str
@@ -75,6 +78,7 @@ class Call:
     label: str = ""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     parsed: bool = False
+    contained: bool = False
 
     @property
     def is_look(self) -> bool:
@@ -90,7 +94,8 @@ class Call:
     def is_same(self, other: "Call") -> bool:
         """Whether both run the same command under the same key, or both without one."""
         same_key = self.key == other.key or (self.is_look and other.is_look)
-        return self.command == other.command and same_key
+        same_text = self.command == other.command and self.contained == other.contained
+        return same_text and same_key
 
     def require_valid(self) -> None:
         """Raise Rejected if no host can take the command: too long, or not valid text."""
@@ -125,6 +130,13 @@ class Shell(Protocol):
         another driver has the pass, ForgottenError when the host has records of the step that the
         database does not know, Misconfigured when the host refuses us, and Rejected for a command
         that no host can take (too long, a NUL byte).
+        """
+        ...
+
+    def containment(self, hidden: Hidden) -> Containment:
+        """Make the host's containment, which hides that from contained calls, if it has one.
+
+        Call this before the first contained call. Raises what `run` raises.
         """
         ...
 

@@ -1,6 +1,7 @@
 """Runners under every shell that hosts have, started as an SSH server would."""
 
 import os
+import shutil
 import socket
 import subprocess
 import threading
@@ -46,10 +47,12 @@ def machine(folder: Path, sh: str, login: str | None = None) -> Machine:
     home.mkdir()
     found = shell_for_tests(sh)
     if sh == "busybox":
+        # A copy: contained looks do not see what lies in the home of another account.
+        own = Path(shutil.copy(found, folder / "busybox"))
         for applet in subprocess.run(
             [found, "--list"], capture_output=True, text=True, check=True
         ).stdout.split():
-            (tools / applet).symlink_to(found)
+            (tools / applet).symlink_to(own)
     else:
         (tools / "sh").symlink_to(found)
     path = str(tools) if sh == "busybox" else f"{tools}:{os.environ['PATH']}"

@@ -11,6 +11,6 @@ def test_a_snippet_reaches_the_host_as_python_and_is_judged_as_it_reaches_it() -
     done = carried_out(order(subtask("result = 1", kind=SubtaskKind.CODE)), shell)
     assert len(shell.commands) == 1
     assert shell.commands[0].startswith(
-        "ulimit -t 300; ulimit -v 1048576; python3 -c 'result = 1\n"
+        "ulimit -t 300; ulimit -v 1048576; python3 -I -c 'result = 1\n"
     )
     assert [a.command for a in done.attempts] == shell.commands == done.judge.judged

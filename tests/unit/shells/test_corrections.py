@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tests.unit.passes.given import ScriptedProbe
-from workers.roles.executor import Guards
+from workers.roles.guards import Guards
 from workers.shells.corrections.correction import FailedCommand
 from workers.shells.corrections.table import BY_NAME, CORRECTIONS, HELD, choose
 

@@ -3,7 +3,7 @@
 import pytest
 
 from shared.domain.verdict import VerdictKind
-from workers.roles.executor import Guards
+from workers.roles.guards import Guards
 
 
 @pytest.mark.parametrize("own", [(), ("reboot",), ("uptime",), ("uptime --pretty", "halt")])

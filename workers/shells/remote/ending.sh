@@ -9,6 +9,14 @@ tell_left() { # stem key pid start dog . : print what is left of a command
 end_command() { # stem key why grace pid start dog . : end a command and everything that it started
   [ "$8" = . ] || return
   { : >"$1.why.$2.$3"; } 2>/dev/null
+  # Nothing that is contained outlives the first process there.
+  case $2 in look*)
+    {
+      read -r pid from <"${1%/*/*}/.contain.$5.p" && began "$pid" && [ "$at" = "$from" ] &&
+        kill -9 "$pid"
+    } 2>/dev/null
+    ;;
+  esac
   finish "$1/$2" "$4" "$5" "$6" "$7"
   say k "$how" "$names"
 }

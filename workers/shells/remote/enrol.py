@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+from shared.domain.containment import Hidden
 from shared.domain.errors import ReplanError
 from shared.domain.host import ConnectionKind, Host
 from shared.domain.next_step import ShellCommand
@@ -101,6 +102,7 @@ def look_at(host: Host, shell: Shell, *, records_cap: int = RECORDS_CAP) -> Host
     """The report on a host with an open shell; never raises for what it finds."""
     try:
         facts, passes = gather(shell), recorded_passes(shell)
+        facts |= _containment(shell)
         round_trip = _round_trip(shell)
         facts |= _sessions(host)
         facts["records_cap_kb"] = str(records_cap // 1024)
@@ -123,6 +125,15 @@ def look_at(host: Host, shell: Shell, *, records_cap: int = RECORDS_CAP) -> Host
         host_key=_fingerprint(host),
         problems=(*notices(host, facts), *_key_file(host)),
         passes=passes,
+    )
+
+
+def _containment(shell: Shell) -> dict[str, str]:
+    found = shell.containment(Hidden())
+    if found.missing is None:
+        return {"containment": "full" if found.owners else "without the owners of files"}
+    return {"containment": "none", "containment_missing": found.missing} | (
+        {"containment_said": found.said} if found.said else {}
     )
 
 

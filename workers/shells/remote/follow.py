@@ -6,11 +6,12 @@ from time import monotonic
 
 from shared.domain.attempt import Unknown
 from shared.domain.errors import Transient
+from workers.shells.questions import asks
 from workers.shells.records import CommandRecord, State
 from workers.shells.remote.errors import processes_left, transient
 from workers.shells.remote.output import Output, start_live_output
 from workers.shells.remote.runner import NOT_KILLED, Ended, Killed, Refused, Runner
-from workers.shells.remote.runner_text import LATE_SECONDS, asks
+from workers.shells.remote.runner_text import LATE_SECONDS
 from workers.shells.remote.runners import RunnerPool
 from workers.shells.remote.takeover import StartedCommand
 from workers.shells.remote.waiting import POLL_SECONDS, Deadline, Stop

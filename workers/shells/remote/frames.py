@@ -27,6 +27,9 @@ class FrameKind(StrEnum):
     STOPPED = "stopped"
     ERASED = "erased"
     QUIT = "quit"
+    CONTAINED = "contained"
+    UNCONTAINED = "uncontained"  # there is none, or one that does not show the host as it is
+    BROKEN = "broken"  # a look has ended it
 
 
 STREAM_OF = MappingProxyType({"o": "stdout", "e": "stderr"})

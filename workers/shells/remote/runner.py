@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
+from shared.domain.containment import Containment, Hidden, Missing
 from shared.domain.errors import ReplanError
 from shared.domain.host import Host
 from workers.shells.ports import Call
@@ -20,7 +21,14 @@ from workers.shells.remote.capture import Taker
 from workers.shells.remote.channels import Carrier, LostError
 from workers.shells.remote.errors import misconfigured, transient
 from workers.shells.remote.frames import STREAM_OF, FrameKind, Frames, RunnerFrame
-from workers.shells.remote.runner_text import JOB_ROOT, RECORDS_CAP, begin_text, call, opening
+from workers.shells.remote.runner_text import (
+    JOB_ROOT,
+    RECORDS_CAP,
+    begin_text,
+    call,
+    containment,
+    opening,
+)
 from workers.shells.remote.short_names import RunnerVerb
 
 BLOCK = 32_768
@@ -34,6 +42,9 @@ INLINE = 16_384
 
 ANSWER_SECONDS = 10.0
 """How long a runner may take for an immediate answer."""
+
+_CONTAINING_SECONDS = 15.0
+"""How long a runner may take to make its containment; it gives up earlier."""
 
 GRACE_SECONDS = 2
 """Seconds between TERM and KILL."""
@@ -70,7 +81,10 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A command that was not started, and why: late, full, nodir, over or skip."""
+    """A command that was not started, and why: late, full, nodir, over, skip or uncontained.
+
+    A command that is `broken` had begun, and ended with its containment.
+    """
 
     why: str
 
@@ -104,6 +118,7 @@ class Runner:
         self._records_cap = records_cap
         self.stem = ""
         self.quiet_since = monotonic()
+        self.contained: tuple[Hidden, str] | None = None
         self._carrier = carrier
         self._records = secrets.token_hex(6)
         nonce = secrets.token_hex(6)
@@ -164,6 +179,19 @@ class Runner:
         commands that do not start.
         """
         self._carrier.send(begin_text(calls, not_after=not_after, after=after))
+
+    def contain(self, hidden: Hidden, folder: str) -> Containment:
+        """Make the containment for looks that start in that folder, in place of an earlier one."""
+        self.contained = None
+        self._carrier.send(containment(hidden, folder))
+        frame = self._frames.next(_CONTAINING_SECONDS)
+        match frame.words if frame is not None else ():
+            case [FrameKind.CONTAINED, _, uid]:
+                self.contained = (hidden, folder)
+                return Containment(owners=uid == "0")
+            case [FrameKind.UNCONTAINED, why, *words]:
+                return Containment(Missing(why), said=" ".join(words))
+        raise LostError(f"no answer within {_CONTAINING_SECONDS:.0f} s")
 
     def await_end(self, seconds: float) -> Ended | Refused | None:
         """The end of the first command that was begun; None if it still runs after `seconds`."""

@@ -39,7 +39,7 @@ lives() { # pid start boot namespace: check whether the process lives
   [ "$3" = "$boot" ] && [ "$4" = "$space" ] && began "$1" && [ "$at" = "$2" ]
 }
 usable() { # folder: check that it is ours alone and not a link; make it if it does not exist
-  [ -d "$1" ] || mkdir -p -m 700 "$1" 2>/dev/null
+  [ -d "$1" ] || (umask 077 && mkdir -p "$1") 2>/dev/null
   [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ] || return 1
   set -- "$1" $(ls -ldn "$1")
   uid=$4
@@ -50,7 +50,7 @@ newline='
 '
 hello() {
   runner_pid=$$ current_file= watch_pid= greps= open_stem= memory_root= has_setsid= held=
-  pair_number=1 now=0 at=0 newest_at= uid= boot=- space=- last=x
+  pair_number=1 now=0 at=0 newest_at= uid= boot=- space=- last=x look_pid= changed=
   [ -r /proc/self/stat ] && [ -r /proc/uptime ] || { say bad proc; exit 0; }
   stat_of "$runner_pid"
   set -- $line
@@ -69,7 +69,7 @@ hello() {
 }
 
 open_records() { # stem workdir . : open the records of the commands that follow
-  last=x
+  last=x changed=pass
   [ "$3" = . ] || return
   case $2 in
   "") work_folder= ;;
@@ -158,10 +158,26 @@ run_command() { # key not-after span flags label command variables . : run a com
     # Besides yes and no, such a question prints what it would print on its own.
     [ "$last" -gt 1 ] || { answer "$1" "$4"; return; }
     ;;
+  *c*) ;;
+  *w*) changed=all ;;
+  *) changed=${changed:-1} ;;
   esac
   [ -z "$held" ] || { printf %s "$held" && held= || exit 0; }
   # What the last command of this second read is near enough: more is looked at, not less.
   [ "$now" = "$newest_at" ] && oldest=$newest || read -r _ _ _ _ oldest </proc/loadavg
+  case $4 in
+  *c*)
+    why=uncontained
+    if run_contained "$1" "$6" 2>/dev/null; then
+      say_end "$1" "$last" "$4"
+    else
+      last=x
+      note x "$1"
+      say "$why" "$1"
+    fi
+    return
+    ;;
+  esac
   # In a subshell, so that this shell's message about a killed command stays out of its errors.
   (
     eval "$7"
@@ -171,7 +187,11 @@ run_command() { # key not-after span flags label command variables . : run a com
     exec /bin/sh -c "$6" sh
   )
   last=$?
-  set -- "$1" "$last" "$4"
+  read -r later _ </proc/uptime
+  [ "${later%.*}" -le "$((now + 1))" ] || changed=all
+  say_end "$1" "$last" "$4"
+}
+say_end() { # key code flags: note the end of a command, and say it with its output
   note e "$1" "$2" || : >"$open_stem.end.$1.$2"
   stayed=
   case $1 in look*) ;; *) find_stayed "$open_stem/$1" ;; esac

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
+from shared.domain.containment import Hidden
 from shared.domain.host import Host
 from workers.shells.ports import Call
+from workers.shells.questions import asks
 from workers.shells.remote.environment import EXPORTS
 from workers.shells.remote.short_names import VERBS, RunnerVerb, shorten
 
@@ -21,6 +23,8 @@ RECORDS_CAP = 256_000_000
 """Bytes that the records on a host may take up before old output is removed."""
 
 _PARTS = ("runner.sh", "ending.sh", "watch.sh")
+_CONTAINMENT = "contain.sh"
+_STAGE = "contained.sh"
 
 EXEC_LINE = "exec /bin/sh"
 """The line for a login shell: bash, dash, zsh, ksh, fish and csh all read it alike."""
@@ -44,17 +48,15 @@ def exec_line(host: Host, *, own_session: bool) -> str:
     )
 
 
-_ASKS = re.compile(
-    r"true|false|:|(?:test|(?P<bracket>\[))"
-    r"(?: (?!-[vR]\b|/dev/(?:std|fd)|/proc/(?:self|thread))[\w./:=,@%+!-]+)*(?(bracket) \])",
-    re.ASCII,
-)
-"""Excludes questions about variables, streams or the process: the runner has its own."""
-
 _COMMENT = re.compile(r"^#.*|(?<=\(\) \{) # .*")
 """A comment on its own line, or after the name of a function."""
 
 _KILLS = re.compile(r"\bkill\b")
+_MAKES_SECRETS = re.compile(
+    r"\b(?:openssl|ssh-keygen|gpg|age-keygen|wg|certbot|htpasswd|keytool|easyrsa|mkpasswd|chpasswd"
+    r"|tar|unzip|git|rsync|curl|wget|docker|podman)\b"
+    r"|\.(?:env|key|pem|p12|pfx|jks)\b|(?i:secret|passw|token|credential|private)|id_(?:rsa|ed)"
+)
 _STAYS = re.compile(r"(?<![&>|])&(?![&>])|\b(?:nohup|setsid|disown|daemon|init\.d|service|start)\b")
 
 
@@ -69,6 +71,17 @@ def opening(frames: str, records: str, root: str = JOB_ROOT, cap: int = RECORDS_
     values = (frames, records, path_word(root), str(cap // 1024))
     first = " ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
     return f"{{\n{EXPORTS}\n{first}\n{_text()}\n}}\nhello\n".encode()
+
+
+def containment(hidden: Hidden, folder: str) -> bytes:
+    """The text that makes the containment of a runner for looks that start in that folder.
+
+    The runner answers once. A transfer that is cut anywhere makes none.
+    """
+    places = "\n".join(hidden.places)
+    words = (read_script(_STAGE), places, hidden.names, hidden.public, folder)
+    functions = shorten(read_script(_CONTAINMENT))
+    return f"{{\n{functions}\n}}\ncontain {' '.join(map(_quote, words))} .\n".encode()
 
 
 def call(verb: RunnerVerb, *words: str | float) -> bytes:
@@ -87,7 +100,8 @@ def begin_text(calls: Sequence[Call], *, not_after: int, after: bool | None = No
 
 def _start(each: Call, not_after: int, after: bool | None, *, last: bool) -> bytes:
     span = int(each.timeout) + LATE_SECONDS
-    named, exports = flags(each.command, more=not last), export_command(each.variables)
+    named = flags(each.command, more=not last, contained=each.contained)
+    exports = export_command(each.variables)
     words = (each.key or "", not_after, span, named, each.label, each.command, exports)
     if after is None:
         return call(RunnerVerb.RUN, *words)
@@ -100,21 +114,25 @@ def export_command(variables: Mapping[str, str]) -> str:
     return f"export {' '.join(words)}" if variables else ""
 
 
-def asks(command: str) -> bool:
-    """Whether any shell can answer the command without a new process, as for most checks."""
-    return _ASKS.fullmatch(command) is not None
-
-
-def flags(command: str, *, more: bool = False) -> str:
+def flags(command: str, *, more: bool = False, contained: bool = False) -> str:
     """What the runner must know about a command besides its text; `more` if others follow it.
 
     `s`: it sends signals, so it gets its own session and cannot hit the runner. `b`: it may leave
     processes running, so their later output must not mix with the next command's output. `q`: it
     is a question that the runner can answer by itself. `h`: that answer may wait for the next one.
+    `c`: it runs in the containment. `w`: it may make secrets, which looks may not see.
     """
     if asks(command):
         return "-q" + "h" * more
-    return "-" + "s" * bool(_KILLS.search(command)) + "b" * bool(_STAYS.search(command))
+    if contained:
+        return "-c"
+    makes_secrets = "w" * bool(_MAKES_SECRETS.search(command))
+    return (
+        "-"
+        + makes_secrets
+        + "s" * bool(_KILLS.search(command))
+        + "b" * bool(_STAYS.search(command))
+    )
 
 
 @cache
@@ -124,9 +142,14 @@ def _text() -> str:
 
 def text() -> str:
     """The runner's text with its long names, without comments and indentation."""
-    folder = files("workers.shells.remote")
-    parts = (folder.joinpath(name).read_text(encoding="utf-8") for name in _PARTS)
-    lines = (_COMMENT.sub("", line.lstrip()) for line in "".join(parts).splitlines())
+    return "\n".join(map(read_script, _PARTS))
+
+
+@cache
+def read_script(name: str) -> str:
+    """A script of this folder with its long names, without comments and indentation."""
+    text = files("workers.shells.remote").joinpath(name).read_text(encoding="utf-8")
+    lines = (_COMMENT.sub("", line.lstrip()) for line in text.splitlines())
     return "\n".join(line for line in lines if line)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import monotonic
 
+from shared.domain.containment import Containment, Hidden
 from shared.domain.host import Host
 from workers.passes.ports import Cancelled
 from workers.shells.remote.channels import Carrier, LostError, NoRoomError
@@ -29,6 +30,7 @@ class RunnerPool:
         self._host = host
         self._records_cap = records_cap
         self._settled: list[str] = []
+        self._containments: dict[tuple[Hidden, str], Containment] = {}
         self._reach = reach
         self._idle: list[Runner] = []
         self._out: set[Runner] = set()
@@ -46,6 +48,18 @@ class RunnerPool:
             self.drop(runner)
             raise
         self.give_back(runner)
+
+    def containment(self, hidden: Hidden, folder: str) -> Containment:
+        """The host's containment for looks that start in that folder; the host is asked once.
+
+        Raises what `take` raises, and LostError.
+        """
+        asked = (hidden, folder)
+        known = self._containments.get(asked)
+        if known is None:
+            with self.runner() as runner:
+                known = self._containments[asked] = runner.contain(hidden, folder)
+        return known
 
     def take(self) -> Runner:
         """An idle runner or a new one.

@@ -3,14 +3,16 @@
 import itertools
 import secrets
 import threading
+from collections import Counter
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 
-from shared.domain.attempt import CommandResult, OnOutput, Signal, Unknown
-from shared.domain.errors import ReplanError
+from shared.domain.attempt import CommandResult, OnOutput
+from shared.domain.containment import Containment, Hidden
+from shared.domain.errors import Defect, ReplanError
 from shared.domain.host import Host
 from shared.secrets.masking import Masker
 from workers.passes.ports import Cancelled
@@ -20,8 +22,10 @@ from workers.shells.remote.capture import STREAM_LIMIT
 from workers.shells.remote.channels import LostError
 from workers.shells.remote.errors import no_workdir, transient
 from workers.shells.remote.follow import Waiter, WaitResult, handed_over, remaining
+from workers.shells.remote.frames import FrameKind
 from workers.shells.remote.output import Output
 from workers.shells.remote.pipeline import CallPipeline
+from workers.shells.remote.results import REMOVED, RESTARTED, broken_containment, result_of
 from workers.shells.remote.runner import KEPT_SECONDS, Ended, Refused, Runner
 from workers.shells.remote.runner_slot import RunnerSlot
 from workers.shells.remote.runner_text import LATE_SECONDS
@@ -33,7 +37,7 @@ from workers.shells.remote.takeover import (
     sort_stems,
     take_over,
 )
-from workers.shells.remote.waiting import ENDED_BY, Deadline, Stop, never_ran
+from workers.shells.remote.waiting import Deadline, Stop, never_ran
 
 _FOREVER = 10**9
 
@@ -43,8 +47,6 @@ _ROUNDING = 2.0
 _TRIES = 6
 _TOO_EARLY = frozenset({"late", "skip"})
 """Reasons to refuse a command that was sent ahead, after which it may still start now."""
-
-_SIGNALS = {"TERM": Signal.TERM, "KILL": Signal.KILL}
 
 
 class RunnerShell:
@@ -73,6 +75,9 @@ class RunnerShell:
         self._known: dict[str, StartedCommand] = {}
         self._pipeline = CallPipeline(self._valid_for)
         self._unsettled = False
+        self._folder = host.workdir or ""
+        self._hidden: Hidden | None = None
+        self._broken: Counter[str] = Counter()
         self._claims = KnownClaims()
         self._opened = 0
         self._written: set[str] = set()
@@ -97,6 +102,8 @@ class RunnerShell:
         end are still running.
         """
         call.require_valid()
+        if call.contained and self._hidden is None:
+            raise Defect("a contained call on a host without a containment", stage="execute")
         if cancelled is not None and cancelled() and call.key not in self._known:
             self.cancel_pipeline()
             if call.key not in self._known:
@@ -106,6 +113,15 @@ class RunnerShell:
             if call.key is None:
                 call = replace(call, key=f"{LOOK}{next(self._looks)}")
             return self._until_done(slot, call, deadline, on_output)
+
+    def containment(self, hidden: Hidden) -> Containment:
+        """Whether calls can run contained; see `workers.shells.ports.Shell.containment`."""
+        for _ in range(_TRIES):
+            with suppress(LostError):
+                found = self._pool.containment(hidden, self._folder)
+                self._hidden = hidden if found.is_there else None
+                return found
+        raise self._lost("no containment")
 
     def recall(self, key: str) -> CommandRecord | None:
         """The command that an earlier driver of this pass started under that key."""
@@ -210,7 +226,7 @@ class RunnerShell:
             return self._attach(runner, known, call, deadline, output)
         if self._lost_records is not None and not call.is_look:
             unknown, self._lost_records = self._lost_records, None
-            return _result(call, datetime.now(UTC), output, unknown)
+            return result_of(call, datetime.now(UTC), output, unknown)
         started = datetime.now(UTC)
         deadline.restart()  # the time to reach the host does not count
         if slot is self._slot:
@@ -219,7 +235,12 @@ class RunnerShell:
             sent = sent or self._pipeline.send(runner, call)
         outcome = self._start(runner, call, deadline, output, sent)
         if isinstance(outcome, Refused):
-            if sent is None or outcome.why not in _TOO_EARLY:
+            if outcome.why in (FrameKind.UNCONTAINED, FrameKind.BROKEN):
+                self._contain(runner, anew=True)
+                self._broken[call.command] += outcome.why == FrameKind.BROKEN
+                if self._broken[call.command] > 1:
+                    return broken_containment(call, started)
+            elif sent is None or outcome.why not in _TOO_EARLY:
                 self._explain(runner, outcome)
                 slot.reopen()
             return None
@@ -227,7 +248,7 @@ class RunnerShell:
         if outcome.reader is not None:
             self._pool.give_back(outcome.reader)
             self._leave(slot)
-        return _result(call, started, output, outcome)
+        return result_of(call, started, output, outcome)
 
     def _sent_already(self, slot: RunnerSlot, call: Call) -> Call | None:
         """The sent call that matches this one; if there is none, abandon the runner."""
@@ -304,7 +325,7 @@ class RunnerShell:
         if outcome.ended is not None:
             self._note_output(known.record.stem, outcome.ended)
             output.gather(runner, known.record.stem, outcome.ended)
-        return _result(call, started, output, outcome)
+        return result_of(call, started, output, outcome)
 
     def _explain(self, runner: Runner, refused: Refused) -> None:
         """Raise the error for a refusal, unless another file may help."""
@@ -317,7 +338,20 @@ class RunnerShell:
                 raise no_workdir(self._host)
         raise overtaken_error(runner)
 
+    def _contain(self, runner: Runner, *, anew: bool = False) -> None:
+        """Make the containment of a runner for the calls to come, if there are contained ones."""
+        if self._hidden is None or (runner.contained == (self._hidden, self._folder) and not anew):
+            return
+        made = runner.contain(self._hidden, self._folder)
+        if not made.is_there:
+            raise transient(
+                self._host,
+                f"its containment could not be made again ({made.missing}: {made.said})",
+                stage="execute",
+            )
+
     def _open_pass(self, runner: Runner) -> None:
+        self._contain(runner)
         if self._record is None:
             raise AssertionError("no pass to open")
         self._opened += 1
@@ -337,9 +371,9 @@ class RunnerShell:
         if self._record.resumed or self._opened > 1:
             age = self._record.since + monotonic() - self._begun
             if runner.uptime() < age:
-                self._lost_records = _RESTARTED
+                self._lost_records = RESTARTED
             elif self._record.resumed and age > KEPT_SECONDS and not (stems.ours or stems.adopted):
-                self._lost_records = _REMOVED
+                self._lost_records = REMOVED
 
     def _sort(self, own: Stem, others: tuple[Stem, ...]) -> Stems:
         """Sort the other stems; the claims are read only if one may be unknown.
@@ -352,8 +386,8 @@ class RunnerShell:
         return sort_stems(own, others, self._claims)
 
     def _open_temporary(self, runner: Runner) -> None:
-        stem = f"{LOOK}s/{secrets.token_hex(6)}.0.0"
-        runner.open(stem, workdir=self._host.workdir)
+        self._contain(runner)
+        runner.open(f"{LOOK}s/{secrets.token_hex(6)}.0.0", workdir=self._host.workdir)
 
     def _given_up(self) -> bool:
         return self._record is not None and self._record.given_up()
@@ -364,26 +398,3 @@ class RunnerShell:
             f"the connection was lost again and again ({cause}); commands may still run there",
             stage="execute",
         )
-
-
-def _result(call: Call, started: datetime, output: Output, outcome: WaitResult) -> CommandResult:
-    out, err = output.captures["stdout"], output.captures["stderr"]
-    natural = outcome.ended if outcome.stop is Stop.EXITED else None
-    return CommandResult(
-        call.command,
-        None if natural is None else natural.exit_code,
-        out.content(),
-        err.content(),
-        started,
-        datetime.now(UTC),
-        stdout_dropped=out.dropped,
-        stderr_dropped=err.dropped,
-        ended_by=ENDED_BY.get(outcome.stop),
-        signal=_SIGNALS.get(outcome.killed.how),
-        left_over=outcome.killed.left if natural is None else natural.left,
-        unknown=outcome.unknown,
-    )
-
-
-_RESTARTED = WaitResult(None, Stop.LOST, unknown=Unknown.NO_RECORD)
-_REMOVED = WaitResult(None, Stop.LOST, unknown=Unknown.RECORD_REMOVED)

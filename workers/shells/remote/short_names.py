@@ -85,6 +85,8 @@ VARIABLES = MappingProxyType(
         "beside": "i",
         "first_digit": "j",
         "second_digit": "l",
+        "changed": "E",
+        "look_pid": "aa",
     }
 )
 

@@ -29,7 +29,7 @@ watch() {
     passed="$passed $viewed_stem" viewed_stem=
     true >"$current_file"
     settle
-    [ "$kept" ] || { rm -f "$current_file"; exit; }
+    [ "$kept" ] || { rm -f "$current_file" "${current_file%/.at.*}/.contain.$runner_pid".?; exit; }
   done
 }
 shrink() { # root: every few minutes, remove the oldest output that nobody needs beyond the cap
@@ -59,6 +59,7 @@ size_below() { # file...: print their size in kB
 sweep() { # root: once an hour, remove all records of runs that are two days old and not alive
   [ -z "$(find "$1/.swept" -mmin -60 2>/dev/null)" ] || return
   : >"$1/.swept"
+  case $1 in */.replan/jobs) chmod go-rwx "${1%/jobs}" 2>/dev/null ;; esac # of older versions
   for old in $(find "$1" -mindepth 1 -maxdepth 1 -name '.at.*' -mtime +1); do
     [ -d "/proc/${old##*.}" ] || rm -f "$old"
   done
