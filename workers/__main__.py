@@ -6,6 +6,7 @@
     python -m workers repo-check  < both.json    check that a repository can be worked in
     python -m workers attempt-look < given.json  look at a step's commands, and end what is left
     python -m workers worktree-look < given.json look at a workspace, and keep or remove it
+    python -m workers preview    < given.json    show what a command would change on a host
     python -m workers try-runners                try the programs of agents on this machine
     python -m workers replay 7 --model NAME      repeat a recorded call with another model
     python -m workers gateway                    serve models to agents, see `--help`
@@ -77,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs.add_parser("repo-check", help="check that a repository can be worked in")
     verbs.add_parser("attempt-look", help="look at the commands of a step on its host")
     verbs.add_parser("worktree-look", help="look at a workspace on its host")
+    verbs.add_parser("preview", help="show what a command would change on a host")
     verbs.add_parser("try-runners", help="try the programs of agents on this machine")
     replay = verbs.add_parser("replay", help="repeat a recorded call with another model")
     replay.add_argument("call", type=int, help="the number of the call")
@@ -154,6 +156,12 @@ def _answer(verb: str) -> int:
         from workers.repairs import answer_about
 
         print(json.dumps(answer_about(verb, given, reveal, server)))
+        return 0
+    if verb == "preview":
+        from workers.roles.previews import answer_preview
+        from workers.secrets import Secrecy
+
+        print(json.dumps(answer_preview(given, Secrecy(vaults), server)))
         return 0
     host = from_json(Host, given)
     if verb == "host-key":

@@ -35,7 +35,8 @@ from workers.roles.backends import Backends
 from workers.roles.briefings import FACTS, Briefings
 from workers.roles.checkpointer import Checkpointer, CheckpointParts
 from workers.roles.escalation import EscalationHandler
-from workers.roles.executor import Executor, Guards
+from workers.roles.executor import Executor
+from workers.roles.guards import Guards
 from workers.roles.host_keys import reports_changed_keys
 from workers.roles.looker import Looker
 from workers.roles.looks import may_look
@@ -44,6 +45,7 @@ from workers.roles.pass_means import Agents, stand_in_workspace
 from workers.roles.planner import Planner
 from workers.roles.replanner import Replanner
 from workers.roles.reviewer import Reviewer
+from workers.roles.secret_use import uses_given_secrets
 from workers.roles.signatures import Signatures
 from workers.roles.subtask_planner import Reviser, SubtaskPlanner
 from workers.roles.taskmaster import Taskmaster
@@ -63,10 +65,10 @@ def performers(
     """What carries out each kind of job; it may be called from many threads."""
     server = settings.server
     calls = ModelCalls(database, Prices(server.model_prices), server.daily_cost_cap)
-    folders = (server.data_dir, *filter(None, (server.vault_dir,)))
+    folders = (server.data_dir, *filter(None, (server.vault_dir, server.approval_key_dir)))
     guards = Guards(server.guard_policy, settings.agent.forbidden_commands, own=folders)
     backends = _backends(server, secrecy, calls, guards)
-    signatures = Signatures(server.approval_keys, server.data_dir)
+    signatures = Signatures(server.approval_keys, server.approval_folder)
     records = AttemptRecords(database)
     agents = Agents(
         access_of=partial(_gateway_access, server),
@@ -86,6 +88,7 @@ def performers(
         signatures=signatures,
         publisher=Publisher(database, store),
         agents=agents,
+        previews=server.command_previews,
     )
     keys = AttestationKeys(server.data_dir, server.attestation_keys)
     acceptor = Acceptor(
@@ -145,17 +148,16 @@ def performers(
             acceptor.end_left(hold)
         return escalation.perform(hold)
 
+    def planning(perform: Perform) -> Perform:
+        return calls.account_for(uses_given_secrets(database, may_look(perform)))
+
     return {
         JobKind.REFINE: calls.account_for(Taskmaster(database, backends, briefings).perform),
-        JobKind.PLAN: calls.account_for(may_look(Planner(database, backends, briefings).perform)),
-        JobKind.DETAIL: calls.account_for(
-            may_look(SubtaskPlanner(database, backends, briefings).perform)
-        ),
-        JobKind.REVISE: calls.account_for(may_look(Reviser(database, backends, briefings).perform)),
+        JobKind.PLAN: planning(Planner(database, backends, briefings).perform),
+        JobKind.DETAIL: planning(SubtaskPlanner(database, backends, briefings).perform),
+        JobKind.REVISE: planning(Reviser(database, backends, briefings).perform),
         JobKind.ADVISE: calls.account_for(Adviser(database, backends, briefings).perform),
-        JobKind.REPLAN: calls.account_for(
-            may_look(Replanner(database, backends, briefings).perform)
-        ),
+        JobKind.REPLAN: planning(Replanner(database, backends, briefings).perform),
         JobKind.EXECUTE: on_hosts(executor.perform),
         JobKind.LOOK: looker.perform,
         JobKind.CLEAN_UP: on_hosts(clean_up),

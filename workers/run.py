@@ -15,6 +15,7 @@ from celery.signals import worker_shutting_down
 
 from shared.domain.exits import ExitCode
 from shared.logs import configure_logs
+from shared.queue.dropped import DROPPED
 from shared.settings import Settings
 from shared.startup import await_servers
 from shared.store.database import Database
@@ -52,7 +53,12 @@ def run_worker(settings: Settings, roles: Sequence[str], *, threads: int | None 
         _make_celery_worker(worker, settings).start()
     finally:
         worker.close()
-        log.info("worker_stopped", name=worker.name, exit_code=int(worker.exit_code))
+        log.info(
+            "worker_stopped",
+            name=worker.name,
+            exit_code=int(worker.exit_code),
+            messages_dropped=DROPPED.count,
+        )
     return worker.exit_code
 
 

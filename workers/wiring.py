@@ -16,10 +16,10 @@ from shared.domain.jobs import ASKING, ROLES, QueueName
 from shared.domain.next_step import NextStep
 from shared.health import Pulse
 from shared.queue.app import knock, make_app
+from shared.secrets.installation import own_secrets
 from shared.secrets.vaults.opening import open_vaults
 from shared.settings import ServerSettings, Settings
 from shared.store.database import Database
-from workers.installation_secrets import own_secrets
 from workers.job_wiring import performers
 from workers.process.capacity import AllPlaces, Capacity
 from workers.process.consumer import BrokerState

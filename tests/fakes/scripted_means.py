@@ -16,6 +16,7 @@ from shared.domain.attempt import (
 )
 from shared.domain.errors import Defect
 from shared.domain.plan import Subtask, SubtaskKind
+from shared.domain.preview import Preview
 from shared.domain.question import Question
 from shared.domain.verdict import ALLOWED, Verdict, VerdictKind
 from workers.passes.means import Coming, Try
@@ -93,9 +94,17 @@ class ScriptedMeans:
             return Verdict(VerdictKind.APPROVE, "test", "asked by the test")
         return ALLOWED
 
+    def preview(self, text: str) -> Preview | None:  # noqa: ARG002 - a means' promise
+        """None."""
+        return None
+
     def settles(self, check: str) -> bool:  # noqa: ARG002 - a means' promise
         """Every check does."""
         return True
+
+    def check_verdict(self, text: str) -> Verdict:
+        """As for any text."""
+        return self.verdict(text)
 
     def look_verdict(self, text: str) -> Verdict:
         """As the test says."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from shared.domain.attempt import CommandResult, EndedBy, OnOutput
+from shared.domain.containment import UNCONTAINED, Containment, Hidden
 from shared.domain.host import Host
 from workers.passes.ports import Cancelled
 from workers.shells.ports import Call, PassRecord
@@ -129,6 +130,10 @@ class ScriptedShell:
     def resume(self) -> None:
         """Have the next driver of the pass come: it recalls everything that was started."""
         self._recalled |= self._kept.keys()
+
+    def containment(self, hidden: Hidden) -> Containment:  # noqa: ARG002
+        """None: nothing keeps what it is scripted to do from changing anything."""
+        return UNCONTAINED
 
     def recall(self, key: str) -> CommandRecord | None:
         """What an earlier driver started."""

@@ -7,6 +7,7 @@ from shared.domain.agent import AgentRemedy
 from shared.domain.attempt import AgentResult, Attempt, CommandResult, Outcome, Ran
 from shared.domain.errors import Defect
 from shared.domain.plan import SubtaskKind
+from shared.domain.preview import Preview
 from shared.domain.question import Question
 from shared.domain.verdict import Verdict
 from shared.secrets.sent import SentSubtask
@@ -60,9 +61,17 @@ class AgentMeans:
         starts = (self._shells.verdict(command) for command in self._goals[text])
         return max((self._judge.judge(text), *starts), key=lambda each: each.kind.severity)
 
+    def check_verdict(self, text: str) -> Verdict:
+        """The verdict on a check or a precondition."""
+        return self._shells.check_verdict(text)
+
     def look_verdict(self, text: str) -> Verdict:
         """The verdict on a text that may only look."""
         return self._shells.look_verdict(text)
+
+    def preview(self, text: str) -> Preview | None:
+        """What a command would change; None for a goal."""
+        return None if text in self._goals else self._shells.preview(text)
 
     def settles(self, check: str) -> bool:
         """Whether the check shows that the work is done."""

@@ -15,6 +15,7 @@ from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep
 from shared.health import Pulse
 from shared.logs import configure_logs
+from shared.secrets.installation import own_secrets
 from shared.secrets.masking import Masker
 from shared.secrets.vaults.opening import open_vaults
 from shared.settings import ServerSettings
@@ -33,7 +34,6 @@ from workers.gateway.scripted import ScriptedUpstream
 from workers.gateway.serving import Listening, is_loopback, serve
 from workers.gateway.upstream import Upstream
 from workers.installation_key import installation_key
-from workers.installation_secrets import own_secrets
 from workers.llm.prices import Prices
 from workers.secrets import Secrecy
 

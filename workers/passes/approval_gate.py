@@ -80,7 +80,7 @@ class ApprovalGate:
     def look(self, subtask: SentSubtask, text: str) -> Verdict:
         """Clear a check or a precondition for the whole pass, however often it runs."""
         key = self._recorder.look_key(subtask)
-        return self._clear(subtask.ordinal, text, key, self._means.verdict(text))
+        return self._clear(subtask.ordinal, text, key, self._means.check_verdict(text))
 
     def look_back(self, subtask: SentSubtask, check: str) -> None:
         """Clear the check of a command that has ended.
@@ -107,7 +107,7 @@ class ApprovalGate:
     def allows(self, subtask: SentSubtask) -> bool:
         """Whether all its texts may run without a person."""
         return not self.needs_confirmation(subtask) and all(
-            self._means.verdict(text).allowed for _, text in subtask.texts()
+            self._verdict_on(part, text).allowed for part, text in subtask.texts()
         )
 
     def texts_to_approve(self, work: SentSubtask | Undo) -> tuple[Unapproved, ...]:
@@ -117,13 +117,20 @@ class ApprovalGate:
         for part, text in subtask.texts():
             of_command = part is SubtaskPart.COMMAND
             verdict = (
-                self._verdict_on_command(subtask, text) if of_command else self._means.verdict(text)
+                self._verdict_on_command(subtask, text)
+                if of_command
+                else self._verdict_on(part, text)
             )
             if verdict.allowed or verdict.denied or self._approvals.holds(subtask.ordinal, text):
                 continue
             shown = SubtaskPart.ROLLBACK if isinstance(work, Undo) else part
             found.append(Unapproved(subtask.ordinal, shown, text, verdict))
         return tuple(found)
+
+    def _verdict_on(self, part: SubtaskPart, text: str) -> Verdict:
+        if part in (SubtaskPart.CHECK, SubtaskPart.PRECONDITION):
+            return self._means.check_verdict(text)
+        return self._means.verdict(text)
 
     def _verdict_on_command(self, subtask: SentSubtask, command: str) -> Verdict:
         """The guard's verdict, or why a person must confirm what the guard allows."""

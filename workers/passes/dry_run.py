@@ -1,7 +1,7 @@
 """A dry run: predicts the result of each subtask without changing anything (S0.17, S0.88).
 
 Only checks and preconditions reach the host, and only those that the guard allows both as commands
-and as looks.
+and as looks. A command runs in a preview at most, of which nothing stays (`preview.sh`).
 """
 
 from dataclasses import dataclass
@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.errors import Rejected
 from shared.domain.prediction import Prediction
+from shared.domain.preview import Preview
 from shared.domain.verdict import Verdict
 from shared.secrets.sent import SentSubtask
 from workers.passes.context import PassContext
 from workers.passes.outcomes import describe_end
 
 _OUTCOMES = {Prediction.SATISFIED: Outcome.SATISFIED, Prediction.DENIED: Outcome.DENIED}
+
+_RUNS_NOTHING = frozenset({Prediction.SATISFIED, Prediction.DENIED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +50,17 @@ class DryRun:
             _OUTCOMES.get(found.prediction, Outcome.SIMULATED),
             found.why,
             prediction=found.prediction,
+            preview=self._preview(subtask, found.prediction),
             rule=(found.verdict.rule or None) if found.verdict else None,
             check=found.look,
             never_red=found.prediction is Prediction.SATISFIED,
         )
+
+    def _preview(self, subtask: SentSubtask, prediction: Prediction) -> Preview | None:
+        """What the command would change, if it may run; None if nobody can look."""
+        if prediction in _RUNS_NOTHING:
+            return None
+        return self._context.means.preview(subtask.command)
 
     def _prediction(self, subtask: SentSubtask) -> _Predicted:
         """Predict in the order in which a real pass would proceed."""
@@ -102,7 +112,8 @@ class DryRun:
 
     def _refusal(self, what: str, text: str) -> _Predicted | None:
         """The prediction for a text that the guard does not allow; None if it allows it."""
-        verdict = self._context.means.verdict(text)
+        means = self._context.means
+        verdict = means.verdict(text) if what == "command" else means.check_verdict(text)
         if verdict.allowed:
             return None
         prediction = Prediction.DENIED if verdict.denied else Prediction.NEEDS_APPROVAL

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from shared.domain.attempt import Attempt, CommandResult, Outcome, Ran
 from shared.domain.plan import SubtaskKind
+from shared.domain.preview import Preview
 from shared.domain.question import Question
 from shared.domain.records import HostRecord
 from shared.domain.verdict import Verdict
@@ -83,8 +84,19 @@ class Means(Protocol):
         """The guard's verdict on a text, whatever a person may have approved."""
         ...
 
+    def check_verdict(self, text: str) -> Verdict:
+        """The verdict on a check or a precondition, whatever a person may have approved.
+
+        One that the target keeps from changing anything is allowed, whatever it says.
+        """
+        ...
+
     def look_verdict(self, text: str) -> Verdict:
         """The verdict on a text that may look at the target but change nothing."""
+        ...
+
+    def preview(self, text: str) -> Preview | None:
+        """What a command would change on the target; None if nobody can look. Raises nothing."""
         ...
 
     def settles(self, check: str) -> bool:

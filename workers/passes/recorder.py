@@ -5,6 +5,7 @@ from dataclasses import replace
 from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.ids import attempt_key, look_key, rollback_key
 from shared.domain.prediction import Prediction
+from shared.domain.preview import Preview
 from shared.domain.verdict import Verdict
 from shared.secrets.sent import SentSubtask
 from workers.passes.clock import Clock
@@ -88,6 +89,7 @@ class Recorder:
         correction: str | None = None,
         never_red: bool = False,
         prediction: Prediction | None = None,
+        preview: Preview | None = None,
     ) -> Attempt:
         """Record an attempt whose command did not run; `check` is the look that decided that."""
         draft = self.draft(work, command, outcome, correction)
@@ -99,6 +101,7 @@ class Recorder:
                 check=check,
                 never_red=never_red,
                 prediction=prediction,
+                preview=preview,
             )
         )
 

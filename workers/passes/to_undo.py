@@ -1,11 +1,10 @@
 """What a revision undoes before it starts (S0.56): only what ran, the last first; pure."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from shared.domain.attempt import GREEN, Answer, Attempt, Outcome
-from shared.domain.plan import Revision, Subtask, SubtaskKind
-from shared.secrets.sent import SentSubtask, as_sent
+from shared.domain.plan import Revision, Subtask
+from shared.secrets.sent import rollback_as_sent
 from workers.passes.ports import Undo
 
 
@@ -32,7 +31,7 @@ def to_undo(revisions: Sequence[Revision], attempts: Iterable[Attempt]) -> tuple
     last_first = sorted(ran, key=ran.__getitem__, reverse=True)
     latest = {wanted[place].rollback: place for place in reversed(last_first)}
     return tuple(
-        Undo(place[0], _as_subtask(wanted[place]))
+        Undo(place[0], rollback_as_sent(wanted[place]))
         for place in last_first
         if latest[wanted[place].rollback] == place and undone.get(place, -1) < ran[place]
     )
@@ -52,16 +51,3 @@ def _has_run(attempt: Attempt) -> bool:
     if attempt.outcome is Outcome.UNKNOWN:
         return attempt.told_by_person is not Answer.NOT_RUN
     return attempt.result is not None
-
-
-def _as_subtask(subtask: Subtask) -> SentSubtask:
-    planned = replace(
-        subtask,
-        command=subtask.rollback or "",
-        check=None,
-        preconditions=(),
-        needs=(),
-        kind=SubtaskKind.COMMAND,
-        agent=None,
-    )
-    return as_sent(planned)

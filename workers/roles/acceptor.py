@@ -26,7 +26,7 @@ from workers.deliveries.merging import Merge, merge_behind
 from workers.deliveries.tree_checks import MOST_ROUNDS, CheckResult, require_allowed, run_checks
 from workers.process.journal import Journal
 from workers.process.leases import Hold
-from workers.roles.executor import Guards
+from workers.roles.guards import Guards
 from workers.roles.left_checks import LeftChecks, drop_judged, judgement_record
 from workers.roles.pass_means import Agents, require_setup_allowed
 from workers.secrets import KnownSecrets, Secrecy, mask_attempt

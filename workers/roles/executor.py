@@ -1,26 +1,27 @@
 """Execution jobs: one pass over a step on its host, written to the journal as it runs."""
 
-import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from functools import partial
 from time import monotonic
 
-from shared.domain.attempt import Attempt
-from shared.domain.attempt_notes import AttemptNote
 from shared.domain.budget import Ending
-from shared.domain.config import union
+from shared.domain.containment import ContainmentRule
 from shared.domain.delivery import Published
-from shared.domain.errors import Rejected, ReplanError, Transient
+from shared.domain.errors import Rejected, Transient
 from shared.domain.facts import CleanupFinished, Fact, PassFinished
 from shared.domain.jobs import Job, JobKind
 from shared.domain.plan import SubtaskKind
-from shared.domain.records import HostRecord
-from shared.guard import Guard, PlanGuard, Site, load_site, looks, planner_looks
+from shared.domain.preview import Preview
+from shared.domain.provenance import Mark
+from shared.domain.secret import named_anywhere
+from shared.domain.target import Repository
+from shared.guard import Guard, PlanGuard
 from shared.secrets.masking import Masker
 from shared.secrets.sent import SentSubtask, as_sent
-from shared.store import claims
+from shared.store import approvals as approval_rows
+from shared.store import claims, secret_grants
 from shared.store.database import Database
 from workers.agents.means import commands_of
 from workers.deliveries.publisher import Publisher
@@ -29,18 +30,23 @@ from workers.passes.forgotten import forgotten
 from workers.passes.history import History
 from workers.passes.means import ForgottenError
 from workers.passes.passes import carry_out
-from workers.passes.ports import PassOrder, PassResult
+from workers.passes.ports import PassOrder, PassResult, Unapproved
 from workers.passes.to_undo import to_undo
 from workers.process.journal import Journal
 from workers.process.leases import Hold
+from workers.provenance import Left, remembered
 from workers.roles.approvals import PassApprovals
+from workers.roles.effect_approvals import EffectApprovals
+from workers.roles.guards import Guards
+from workers.roles.held_log import HeldLog
 from workers.roles.pass_means import Agents, PassMeans, PassParts, Place
+from workers.roles.previews import preview_with, previews_of
 from workers.roles.session_pass import note_worktree, work_of
+from workers.roles.shown_records import shown_record
 from workers.roles.signatures import Signatures
+from workers.roles.task_rules import believed_rules, guard_with_rules
 from workers.secrets import (
     Secrecy,
-    mask_attempt,
-    mask_note,
     mask_question,
     mask_unpaid,
     texts_of,
@@ -48,16 +54,11 @@ from workers.secrets import (
 from workers.sessions import rejections_of, session_brief
 from workers.shells.door import PassJudge
 from workers.shells.ports import Connections, KnownClaims, PassRecord
+from workers.shells.remote.used_approvals import first_use_on
 from workers.store import PassBrief, left_running, pass_brief, subtasks_of_run
 
 ANSWER = "REPLAN_ANSWER"
 """The variable in which a snippet finds the answer of a person."""
-
-SHOWN = 2000
-"""Characters of a command in a host's records that a person is shown."""
-
-_NOTE_PATIENCE = 5.0
-"""Seconds for which an agent waits until a note on it is recorded."""
 
 FENCES_A_JOB = 100_000
 """No job is claimed more often than this."""
@@ -71,17 +72,21 @@ class Executor:
         database: Database,
         journal: Journal,
         connections: Connections,
-        guards: "Guards",
+        guards: Guards,
         secrecy: Secrecy,
         *,
         signatures: Signatures,
         publisher: Publisher | None = None,
         agents: Agents | None = None,
+        previews: bool = True,
     ) -> None:
+        """With `previews`, a question shows what the command would change."""
+        self._previews = previews
         self._publisher = publisher
         self._secrecy = secrecy
         self._database = database
         self._journal = journal
+        self._connections = connections
         self._means = PassMeans(connections, agents or Agents())
         self._guards = guards
         self._signatures = signatures
@@ -98,7 +103,10 @@ class Executor:
             ending=result.ending,
             errors=result.errors,
             reason=masker.text(result.reason),
-            asked=tuple(done.approvals.question(each, masker) for each in result.unapproved),
+            asked=tuple(
+                done.approvals.question(each, masker, done.previews.get(each))
+                for each in result.unapproved
+            ),
             error_class=result.error_class,
             question=mask_question(result.question, masker),
             records=tuple(shown_record(record, masker) for record in result.records),
@@ -128,6 +136,7 @@ class Executor:
         job = hold.job
         with self._database.autocommit() as connection:
             brief = pass_brief(connection, job)
+            given = approval_rows.rules(connection, job.task_id)
             session = (
                 session_brief(connection, job, brief.step, brief.repository)
                 if brief.policy.deliver and not brief.policy.dry_run_mode
@@ -136,12 +145,37 @@ class Executor:
             rejections = () if session is None else rejections_of(connection, session)
         order = replace(_order(brief, job), rejections=rejections)
         everything = _every_subtask(order)
+        self._require_secrets(brief, job, texts_of(everything))
         known = replace(
             self._secrecy.secrets_for(texts_of(everything)),
             given=_answer_variables(order, job.answer or order.step.answer),
         )
         whole = self._guards(order.policy.forbidden_commands, brief.host.name)
-        guard = PlanGuard(whole, _texts(everything), elsewhere=lambda: self._elsewhere(order))
+        rules = believed_rules(given, job.task_id, brief, self._signatures)
+        judging = guard_with_rules(whole, rules)
+        texts = _texts(everything)
+
+        def plan_guard(guard: Guard) -> PlanGuard:
+            return PlanGuard(
+                guard,
+                texts,
+                elsewhere=lambda: self._elsewhere(order),
+                remembered=lambda: self._remembered(brief),
+            )
+
+        planned = plan_guard(judging)
+
+        def judge_of(guard: Guard) -> PassJudge:
+            return PassJudge(
+                planned if guard is judging else plan_guard(guard),
+                known.masker,
+                programs=guard.programs,
+                tools=order.step.allowed_tools,
+            )
+
+        if not order.policy.dry_run_mode:
+            left = _lasting(planned.marks(texts), brief.repository)
+            self._journal.leave(job, Left(brief.host.name, job.task_id, left))
         approvals = PassApprovals(
             database=self._database,
             claim=job.claim,
@@ -151,8 +185,9 @@ class Executor:
             host=brief.host,
             policy=whole.version,
             signatures=self._signatures,
+            first_use=first_use_on(self._connections, brief.host),
             repository=brief.repository,
-            agents={s.ordinal: s for s in order.subtasks if s.kind is SubtaskKind.AGENT},
+            subtasks={s.ordinal: s for s in order.subtasks},
         )
         log = HeldLog(self._journal, hold, known.masker)
         record = replace(_record(brief, hold, log, since), claims=lambda: self._claims(job))
@@ -161,14 +196,12 @@ class Executor:
             record=record,
             control=log,
             secrets=known,
-            judge=PassJudge(
-                guard,
-                known.masker,
-                programs=whole.programs,
-                tools=order.step.allowed_tools,
-            ),
+            judge=judge_of(judging),
             setup=whole,
             looks=self._guards.looks() if order.policy.dry_run_mode else None,
+            containing=self._guards.containing(whole),
+            previews=partial(preview_with, judging, known.masker) if self._previews else None,
+            containment_required=whole.policy.containment is ContainmentRule.REQUIRED,
         )
         try:
             opened = self._means.open(
@@ -178,9 +211,18 @@ class Executor:
             result = forgotten(order, History(order).errors, error.records)
             return PassDone(brief.step.ordinal, result, approvals, known.masker, frozenset())
         published: Published | None = None
+        previews: Mapping[Unapproved, Preview] = {}
         try:
             note_worktree(self._database, job, session, opened)
-            result = carry_out(order, opened.means, log, SystemClock(), approvals=approvals)
+            allowing = EffectApprovals(
+                approvals, order, opened.shell, judging, judge_of, known.masker
+            )
+            result = carry_out(order, opened.means, log, SystemClock(), approvals=allowing)
+            if self._previews:
+                agents = {s.ordinal for s in order.subtasks if s.kind is SubtaskKind.AGENT}
+                previews = previews_of(
+                    opened.shell, result.unapproved, whole, known.masker, goals=agents
+                )
             ended = job.kind is JobKind.EXECUTE and result.ending is Ending.DONE
             if session is not None and self._publisher is not None and ended:
                 worked = replace(order, earlier=(*order.earlier, *log.done))
@@ -193,8 +235,21 @@ class Executor:
         if job.kind is JobKind.EXECUTE:
             hold.afterwards.append(opened.shell.settle)
         return PassDone(
-            brief.step.ordinal, result, approvals, known.masker, frozenset(log.ended), published
+            brief.step.ordinal,
+            result,
+            approvals,
+            known.masker,
+            frozenset(log.ended),
+            published,
+            previews,
         )
+
+    def _require_secrets(self, brief: PassBrief, job: Job, texts: tuple[str, ...]) -> None:
+        """Raise Misconfigured for a secret that the step or its host may not use."""
+        if names := named_anywhere("\n".join(texts)):
+            with self._database.autocommit() as connection:
+                secret_grants.require_given(connection, job.task_id, brief.step.ordinal, names)
+                secret_grants.require_scope(connection, brief.host.name, names)
 
     def _claims(self, job: Job) -> KnownClaims:
         """What the database knows now of the claims of a step. Raises Transient."""
@@ -206,6 +261,12 @@ class Executor:
                 claims.settled(connection, job.run_id, job.step),
                 adopt=job.kind is JobKind.CLEAN_UP,
             )
+
+    def _remembered(self, brief: PassBrief) -> dict[Mark, str]:
+        """What tasks have left on the host. Raises Transient."""
+        with self._database.autocommit() as connection:
+            found = remembered(connection, brief.host.name)
+        return {mark: found[mark] for mark in _lasting(found, brief.repository)}
 
     def _elsewhere(self, order: PassOrder) -> Iterator[str]:
         """The commands of the run's other steps and revisions; unreadable ones are left out."""
@@ -226,123 +287,7 @@ class PassDone:
     masker: Masker
     ended: frozenset[str]
     published: Published | None = None
-
-
-class HeldLog:
-    """A pass's view of the journal: everything is written under the fence of its job.
-
-    `ended` are the keys of the attempts that have ended, `done` those attempts, without secrets.
-    """
-
-    def __init__(self, journal: Journal, hold: Hold, masker: Masker) -> None:
-        self.ended: set[str] = set()
-        self.done: list[Attempt] = []
-        self._masker = masker
-        self._journal = journal
-        self._hold = hold
-
-    def started(self, attempt: Attempt) -> None:
-        """An attempt begins."""
-        self._journal.begin_attempt(self._hold.job, mask_attempt(attempt, self._masker))
-
-    def output(self, key: str, stream: str, chunk: bytes) -> None:
-        """Output of an attempt arrived."""
-        self._journal.add_output(self._hold.job, key, stream, chunk)
-
-    def note(self, key: str, note: AttemptNote) -> None:
-        """Something that people are told about an attempt."""
-        noted = mask_note(note, self._masker)
-        written = self._journal.add_note(self._hold.job, key, noted)
-        with suppress(TimeoutError, ReplanError):
-            written.result(timeout=_NOTE_PATIENCE)
-
-    def finished(self, attempt: Attempt) -> None:
-        """An attempt ended."""
-        masked = mask_attempt(attempt, self._masker)
-        self._journal.end_attempt(self._hold.job, masked)
-        self.ended.add(attempt.key)
-        self.done.append(masked)
-
-    def cancelled(self) -> bool:
-        """True once nothing more may be started."""
-        return self._hold.withdrawn.is_set() or self.given_up()
-
-    def withdrawn(self) -> bool:
-        """True once a person has cancelled the job."""
-        return self._hold.withdrawn.is_set()
-
-    def unwanted(self, key: str) -> bool:
-        """True once a person wants that attempt ended."""
-        return key in self._hold.unwanted
-
-    def given_up(self) -> bool:
-        """True once another worker has the job, or this process wants to stop."""
-        hold = self._hold
-        return (
-            hold.lost.is_set()
-            or hold.given_up.is_set()
-            or (self._journal.is_refused(hold.job) and not hold.withdrawn.is_set())
-        )
-
-
-class Guards:
-    """One guard for each policy, which remembers its verdicts."""
-
-    def __init__(
-        self,
-        policy_file: Path | None = None,
-        forbidden: tuple[str, ...] = (),
-        *,
-        own: Iterable[Path] = (),
-    ) -> None:
-        """Read the site's policy; raises Misconfigured if it cannot be used.
-
-        `forbidden` is the installation's own list, which applies whatever a task says; `own` are
-        its folders, which no planner may look at.
-        """
-        self._own = tuple(str(place) for place in own)
-        self._forbidden = forbidden
-        self._site: Site = load_site(policy_file)
-        self._by_asked: dict[tuple[tuple[str, ...], str], Guard] = {}
-        self._by_version: dict[str, Guard] = {}
-        self._looks: Guard | None = None
-        self._planner_looks: Guard | None = None
-        self._lock = threading.Lock()
-
-    def __call__(self, forbidden: tuple[str, ...], host: str) -> Guard:
-        """The guard for a host and a task's own list; hosts with the same policy share a guard.
-
-        Raises Misconfigured if the list or the policy cannot be used.
-        """
-        asked = (forbidden, host)
-        with self._lock:
-            if asked not in self._by_asked:
-                policy = self._site.for_host(host, union(self._forbidden, forbidden))
-                if policy.version not in self._by_version:
-                    self._by_version[policy.version] = Guard(policy)
-                self._by_asked[asked] = self._by_version[policy.version]
-            return self._by_asked[asked]
-
-    def looks(self) -> Guard:
-        """The guard that allows only commands that look at a host."""
-        with self._lock:
-            if self._looks is None:
-                self._looks = Guard(looks())
-            return self._looks
-
-    def planner_looks(self) -> Guard:
-        """The guard that allows only what a planner may look at."""
-        with self._lock:
-            if self._planner_looks is None:
-                self._planner_looks = Guard(planner_looks(self._own))
-            return self._planner_looks
-
-
-def shown_record(record: HostRecord, masker: Masker) -> HostRecord:
-    """A host's record as a person is shown it: valid text, without secrets, and not too long."""
-    text = record.command.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
-    masked = masker.values(text)
-    return replace(record, command=masked if len(masked) <= SHOWN else f"{masked[:SHOWN]}…")
+    previews: Mapping[Unapproved, Preview] = field(default_factory=dict)
 
 
 def _answer_variables(order: PassOrder, answer: str | None) -> dict[str, dict[str, str]]:
@@ -390,6 +335,16 @@ def _order(brief: PassBrief, job: Job) -> PassOrder:
         undo=to_undo(brief.revisions, brief.attempts),
         replies=brief.replies,
     )
+
+
+def _lasting(marks: Iterable[Mark], repository: Repository | None) -> tuple[Mark, ...]:
+    """The marks that mean the same place to other passes.
+
+    In a repository each starts in a folder of its own, and marks take that for the home directory.
+    """
+    if repository is None:
+        return tuple(marks)
+    return tuple(mark for mark in marks if not mark.path.startswith("~"))
 
 
 def _every_subtask(order: PassOrder) -> tuple[SentSubtask, ...]:

@@ -26,7 +26,7 @@ from shared.store.database import Database
 from workers.passes.outcomes import describe_end, outcome_of
 from workers.process.journal import Journal
 from workers.process.leases import Hold
-from workers.roles.executor import Guards
+from workers.roles.guards import Guards
 from workers.roles.host_keys import reports_changed_keys
 from workers.roles.looks import AskedLook, asked_looks
 from workers.roles.offers import is_repository

@@ -30,8 +30,8 @@ from workers.passes.means import Means
 from workers.passes.ports import Cancelled, PassControl, PassOrder
 from workers.secrets import KnownSecrets
 from workers.sessions import SessionBrief
-from workers.shells.door import Judge, PassJudge
-from workers.shells.means import ShellMeans
+from workers.shells.door import Containing, Judge, PassJudge
+from workers.shells.means import Previews, ShellMeans
 from workers.shells.ports import Connections, PassRecord, Shell
 from workers.store import StepBrief
 
@@ -92,7 +92,8 @@ class PassParts:
     """What the means of one pass are made of.
 
     `setup` judges the setup command of a repository; `looks` judges looks at a host, None for the
-    guard of the pass.
+    guard of the pass. `containing` knows the looks that run contained, None for none; if
+    `containment_required`, nothing runs on a host without.
     """
 
     order: PassOrder
@@ -102,6 +103,9 @@ class PassParts:
     judge: PassJudge
     setup: Judge
     looks: Judge | None = None
+    containing: Containing | None = None
+    containment_required: bool = False
+    previews: Previews | None = None
 
     @property
     def policy(self) -> Policy:
@@ -128,6 +132,8 @@ class PassMeans:
 
     def _on_host(self, host: Host, parts: PassParts) -> OpenMeans:
         shell = self._connections.shell(host, parts.record, parts.secrets.masker)
+        if parts.containing is not None and parts.containment_required:
+            require_containment(host, shell, parts.containing)
         means = _shell_means(shell, parts)
         return OpenMeans(means, shell, lambda: means.gave_secrets)
 
@@ -255,9 +261,24 @@ def _shell_means(shell: Shell, parts: PassParts) -> ShellMeans:
         SystemClock(),
         check_timeout=parts.policy.check_timeout,
         looks=parts.looks,
+        containing=parts.containing,
         variables=parts.secrets.variables,
         proofs=proof_rules(),
+        previews=parts.previews,
     )
+
+
+def require_containment(host: Host, shell: Shell, containing: Containing) -> None:
+    """Raise Misconfigured for a host on which looks cannot run contained."""
+    found = shell.containment(containing.hidden)
+    if not found.is_there:
+        shell.close()
+        raise Misconfigured(
+            f"{host.name}: the policy requires a containment for looks, and the host has none "
+            f"({found.missing}{f': {found.said}' if found.said else ''})",
+            stage="guard",
+            next_step=NextStep.of("host check", host.name),
+        )
 
 
 def require_setup_allowed(repository: Repository, judge: Judge) -> None:

@@ -7,11 +7,11 @@ from shared.contracts.agent_answers import offer_agents
 from shared.contracts.schemas import schema_of
 from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep
+from shared.secrets.installation import own_secrets
 from shared.secrets.vaults.opening import open_vaults
 from shared.settings import Settings
 from shared.store import model_calls
 from shared.store.database import Database
-from workers.installation_secrets import own_secrets
 from workers.llm.answer_form import why_refused
 from workers.llm.calls import ModelQuestion, Speaker, Turn
 from workers.llm.model import LanguageModel

@@ -47,7 +47,8 @@ from workers.passes.clock import SystemClock
 from workers.passes.means import ForgottenError, Try
 from workers.process.journal import Journal
 from workers.process.leases import Hold
-from workers.roles.executor import FENCES_A_JOB, HeldLog
+from workers.roles.executor import FENCES_A_JOB
+from workers.roles.held_log import HeldLog
 from workers.roles.pass_means import Agents
 from workers.secrets import Secrecy, mask_json
 from workers.shells.ports import Call, Connections, KnownClaims, PassRecord, Shell

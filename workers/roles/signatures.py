@@ -16,18 +16,20 @@ from shared.key_pair import read_public
 class Signatures:
     """Verifies approvals with the keys in the settings, or else with the one in the data folder.
 
-    An executor that knows no key at all trusts the database. Raises Misconfigured for a setting
-    that is not a valid key.
+    The latter counts as it was when it was first read: what replaces it later needs a restart. An
+    executor that knows no key accepts no approval. Raises Misconfigured for a setting that is not a
+    valid key.
     """
 
     def __init__(self, keys: Sequence[str], folder: Path) -> None:
-        self._pinned = [_key(text, "approval_keys") for text in keys]
+        self._known = [_key(text, "approval_keys") for text in keys]
         self._file = folder / PUBLIC_KEY
 
     def believes(self, task: int, approval: Approval) -> bool:
         """Whether a known key has signed exactly this approval of that task."""
-        keys = self._pinned or self._own()
-        return not keys or any(_is_signed(key, task, approval) for key in keys)
+        if not self._known:
+            self._known = self._own()
+        return any(_is_signed(key, task, approval) for key in self._known)
 
     def _own(self) -> list[Ed25519PublicKey]:
         """The key of this machine, which may have been created since the start."""

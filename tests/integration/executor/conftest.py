@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from shared.domain.attempt import CommandResult, OnOutput
+from shared.domain.containment import Containment, Hidden
 from shared.domain.host import LOCALHOST
 from shared.guard import Guard, default_entries, only_forbidden
 from tests.unit.passes.given import Approving, MemoryLog, shell_means
@@ -54,6 +55,10 @@ class NarrowShell:
 
     def cancel_pipeline(self) -> None:
         """Nothing is started before it is asked for."""
+
+    def containment(self, hidden: Hidden) -> Containment:
+        """That of the shell behind it."""
+        return self.inner.containment(hidden)
 
     def recall(self, key: str) -> None:
         """Every pass is the first."""

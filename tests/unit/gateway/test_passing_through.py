@@ -61,7 +61,7 @@ def test_an_answer_is_the_same_as_without_the_gateway(place: str) -> None:
 
 
 def test_each_piece_arrives_before_the_next_one_is_sent() -> None:
-    pieces = [b"data: {}\n\n", b"data: half an", b" event\n\n"]
+    pieces = [b"data: {}\n\n", b"data: half of", b" event\n\n"]
     staged = StagedUpstream(*pieces)
     with (
         chain(staged) as url,

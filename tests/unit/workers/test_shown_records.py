@@ -2,7 +2,7 @@
 
 from shared.domain.records import HostRecord
 from shared.secrets.masking import Masker
-from workers.roles.executor import SHOWN, shown_record
+from workers.roles.shown_records import SHOWN, shown_record
 
 
 def shown(command: str) -> str:
