@@ -22,7 +22,7 @@ from shared.domain.next_step import NextStep
 from shared.domain.plan import Step
 from shared.domain.verdict import ALLOWED, Verdict
 from shared.guard import Guard, PlanGuard, load_site
-from shared.secrets.sent import as_sent, variables_in
+from shared.secrets.sent import as_sent, rollback_as_sent, variables_in
 from shared.settings import ServerSettings
 from shared.store.targets import Place
 
@@ -116,13 +116,19 @@ def texts_to_approve(
 ) -> tuple[ApprovalRequest, ...]:
     """Everything that a plan would run and a person has to see, at every place.
 
-    That is every command, and the checks and preconditions that the guard does not allow by itself.
-    Raises Rejected when the plan contains something forbidden.
+    That is every command with its rollback, and the checks and preconditions that the guard does
+    not allow by itself. Raises Rejected when the plan contains something forbidden.
     """
     listed = [(group.place, tuple(_texts(group.steps))) for group in placed]
     commands: dict[str, list[str]] = {}
     for place, texts in listed:
-        run = (each.text for each in texts if each.work is None)
+        run = (
+            text
+            for each in texts
+            if each.work is None
+            for text in (each.text, each.rollback)
+            if text
+        )
         commands.setdefault(place.host.name, []).extend(run)
     found: list[ApprovalRequest] = []
     for place, texts in listed:
@@ -130,24 +136,30 @@ def texts_to_approve(
         for each in texts:
             verdict = ALLOWED if each.work is not None else guard.judge(each.text)
             subject = each.subject(task, place, guard.version)
-            if verdict.denied:
-                raise _forbidden(subject, verdict)
+            undoing = guard.judge(each.rollback) if each.rollback else ALLOWED
+            if verdict.denied or undoing.denied:
+                raise _forbidden(subject, verdict if verdict.denied else undoing)
             if not verdict.allowed or each.part is SubtaskPart.COMMAND:
                 what = "a command" if each.work is None else "the goal of an agent"
                 reason = verdict.reason or f"{what} of the plan"
-                request = ApprovalRequest(each.part, subject, verdict.rule, reason, verdict.part)
+                rule, piece = verdict.rule, verdict.part
+                request = ApprovalRequest(each.part, subject, rule, reason, piece, each.rollback)
                 found.append(request)
     return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A text of a plan, with its place; with `work` it is the goal of an agent."""
+    """A text of a plan, with its place; with `work` it is the goal of an agent.
+
+    `rollback` undoes a command.
+    """
 
     place: SubtaskPlace
     part: SubtaskPart
     text: str
     work: AgentWork | None
+    rollback: str = ""
 
     def subject(self, task: int, place: Place, policy: str) -> Subject:
         return Subject(
@@ -168,8 +180,11 @@ def _texts(steps: Iterable[Step]) -> Iterator[_Text]:
         for subtask in step.subtasks:
             place = SubtaskPlace(step.ordinal, 0, subtask.ordinal)
             for part, text in as_sent(subtask).texts():
-                work = subtask.agent if part is SubtaskPart.COMMAND else None
-                yield _Text(place, part, text, work)
+                if part is not SubtaskPart.COMMAND:
+                    yield _Text(place, part, text, None)
+                    continue
+                undo = "" if subtask.rollback is None else rollback_as_sent(subtask).command
+                yield _Text(place, part, text, subtask.agent, undo)
 
 
 def _forbidden(subject: Subject, verdict: Verdict) -> Rejected:

@@ -53,7 +53,7 @@ def public_key(caller: Caller) -> str:
 
 
 def _own_key(caller: Caller) -> str:
-    path = caller.settings.server.data_dir / PUBLIC_KEY
+    path = caller.settings.server.approval_folder / PUBLIC_KEY
     try:
         return path.read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError) as error:

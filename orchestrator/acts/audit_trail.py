@@ -4,16 +4,21 @@ from dataclasses import dataclass
 
 from orchestrator.access import audit
 from orchestrator.access.chain import Anchor, AuditEntry, ChainFault, parse_anchor
+from orchestrator.access.kept_anchor import KeptAnchor
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.verbs import act
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Where the chain ends, and its faults: none when it is intact."""
+    """Where the chain ends, and its faults: none when it is intact.
+
+    `kept` is the file of the anchor that it was checked against, if it has faults.
+    """
 
     head: Anchor
     faults: tuple[ChainFault, ...]
+    kept: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +52,15 @@ def entries(
 def verify(caller: Caller, anchor: str | None = None) -> Verification:
     """Whether the audit is unchanged since it was written, and since its `anchor` was noted.
 
-    Raises Rejected when `anchor` is not a valid anchor, Misconfigured when the chain has no head.
+    Without one, the anchor counts that the last check from this machine has kept. Raises Rejected
+    when `anchor` is not a valid anchor, Misconfigured when the chain has no head.
     """
-    known = None if anchor is None else parse_anchor(anchor)
+    server = caller.settings.server
+    kept = None if server.database is None else KeptAnchor(server.data_dir, server.database)
+    before = None if kept is None else kept.read()
+    known = before if anchor is None else parse_anchor(anchor)
     head, faults = audit.verify(caller.database, known)
-    return Verification(head, tuple(faults))
+    if kept is not None and not faults:
+        kept.write(head)
+    by_kept = kept if faults and anchor is None and before is not None else None
+    return Verification(head, tuple(faults), None if by_kept is None else str(by_kept.path))

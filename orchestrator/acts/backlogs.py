@@ -9,7 +9,7 @@ from orchestrator.acts.caller import Caller
 from orchestrator.acts.done import Done
 from orchestrator.acts.plan_text import PlanText
 from orchestrator.acts.post import post
-from orchestrator.acts.submission import Submission, settle_plan, submit_settled
+from orchestrator.acts.submission import Submission, settle_plan, submit_typed
 from orchestrator.acts.verbs import act
 from orchestrator.views import built_plans
 from orchestrator.views.built_plans import Choice
@@ -220,4 +220,4 @@ def _submit(caller: Caller, request: BuildRequest, prepared: _Prepared) -> int:
         choice=prepared.choice,
     )
     settled = settle_plan(caller.database, submission)
-    return submit_settled(caller.database, replace(settled, choice=prepared.choice), caller.actor)
+    return submit_typed(caller, replace(settled, choice=prepared.choice))

@@ -7,6 +7,7 @@ from orchestrator.access.audit import Act
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.done import Done
 from orchestrator.acts.plan_text import PlanText
+from orchestrator.acts.typed_secrets import typed_text
 from orchestrator.acts.verbs import act
 from orchestrator.views.fixes import require_fix
 from shared.contracts.planfile import load_revision
@@ -26,6 +27,9 @@ class NamedFix:
 @act("fix.retire")
 def retire(caller: Caller, number: int, note: str = "") -> Done[NamedFix]:
     """Stop offering a fix. Raises Rejected when it does not exist or is already retired."""
+    typed = typed_text(caller)
+    note = typed.masked(note)
+    caller.remarks.extend(typed.notes)
     because = f"retired by {caller.actor.name}" + (f": {note}" if note else "")
     fix = _name(number)
     with caller.database.begin() as connection:

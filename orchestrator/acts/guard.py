@@ -1,22 +1,21 @@
-"""What a person may ask the guard: its verdict on a command, and its rules."""
+"""What a person may ask the guard: its verdict on a command."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from orchestrator.acts.caller import Caller
+from orchestrator.acts.guard_policies import Under, guard_under
+from orchestrator.acts.plan_text import PlanText
+from orchestrator.acts.plan_verdicts import TextVerdict, verdicts_on_steps
 from orchestrator.acts.verbs import act
-from shared.domain.verdict import Verdict
-from shared.guard import Guard, load_site
+from shared.contracts.planfile import load_plan
+from shared.domain.errors import Rejected
+from shared.domain.verdict import Verdict, VerdictKind
+from shared.guard import Guard, looks
+from shared.guard.contained_looks import ContainedLooks
 from shared.guard.policy.allowlist import Coverage
-
-
-@dataclass(frozen=True, slots=True)
-class Under:
-    """The policy to judge under: that of a `host`, from the file in the settings or another."""
-
-    host: str | None = None
-    policy: Path | None = None
+from shared.secrets.expansion import to_environment
+from shared.secrets.sent import check_plan_secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,64 +39,59 @@ class Judgement:
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class RuleLine:
-    """A rule; `source` is who made it."""
-
-    verdict: str
-    rule: str
-    reason: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class RuleList:
-    """The rules in force: those that deny before those that allow."""
-
-    rules: tuple[RuleLine, ...]
-    version: str
-
-
 @act("guard.check")
-def check(caller: Caller, command: str, interpreter: str, under: Under) -> Judgement:
-    """Whether the guard would let a command run, and why; nothing is run. Raises Misconfigured."""
-    guard = _guard(caller, under)
-    explanation = guard.explain(command, interpreter)
+def check(
+    caller: Caller, command: str, interpreter: str, under: Under, *, look: bool = False
+) -> Judgement:
+    """Whether the guard would let a command run, and why; nothing is run. Raises Misconfigured.
+
+    As a `look` it is judged as on a host on which looks run contained.
+    """
+    guard = guard_under(caller, under)
+    try:
+        sent, _ = to_environment(command)
+    except Rejected as error:
+        return Judgement(_unsendable(error), (), guard.version)
+    explanation = guard.explain(sent, interpreter)
     programs = (_program(found) for found in explanation.findings if found.run.argv)
-    return Judgement(explanation.verdict, tuple(programs), guard.version)
+    verdict = _looks(guard).verdict(sent) if look else explanation.verdict
+    return Judgement(verdict, tuple(programs), guard.version)
 
 
 def verdicts(
-    caller: Caller, commands: Iterable[str], interpreter: str, under: Under
+    caller: Caller, commands: Iterable[str], interpreter: str, under: Under, *, look: bool = False
 ) -> Iterator[Verdict]:
-    """The guard's verdict on each of many commands. Raises Misconfigured."""
+    """The guard's verdict on each of many commands, or looks. Raises Misconfigured."""
     caller.may("guard.check")
-    guard = _guard(caller, under)
+    guard = guard_under(caller, under)
+    looking = _looks(guard) if look else None
     for command in commands:
-        yield guard.judge(command, interpreter)
+        try:
+            sent, _ = to_environment(command)
+        except Rejected as error:
+            yield _unsendable(error)
+        else:
+            yield guard.judge(sent, interpreter) if looking is None else looking.verdict(sent)
 
 
-@act("guard.rules")
-def rules(caller: Caller, program: str | None, under: Under) -> RuleList:
-    """Every rule in force, or those about one program. Raises Misconfigured."""
-    guard = _guard(caller, under)
-    denied = (
-        RuleLine("deny", f.entry, f.reason, f.source)
-        for f in guard.policy.forbidden
-        if program is None or program in f.entry.split()
-    )
-    allowed = (
-        RuleLine("allow", a.name, a.reason, a.source)
-        for a in guard.policy.allowances
-        if program is None or a.run[0] == program
-    )
-    return RuleList((*denied, *allowed), guard.version)
+@act("guard.check")
+def check_plan(caller: Caller, given: PlanText, under: Under) -> tuple[TextVerdict, ...]:
+    """The verdict on every text of a plan, each in the knowledge of all others; nothing is run.
+
+    Raises Rejected for a plan that cannot be carried out, Misconfigured for a policy.
+    """
+    plan = load_plan(given.text, policy=caller.settings.agent, source=given.source)
+    check_plan_secrets(plan)
+    return verdicts_on_steps(guard_under(caller, under), plan.steps, under.host or "")
 
 
-def _guard(caller: Caller, under: Under) -> Guard:
-    settings = caller.settings
-    site = load_site(under.policy or settings.server.guard_policy)
-    return Guard(site.for_host(under.host, settings.agent.forbidden_commands))
+def _unsendable(error: Rejected) -> Verdict:
+    """A command whose secret no shell would expand is refused before it can run."""
+    return Verdict(VerdictKind.DENY, "secret-name", error.reason)
+
+
+def _looks(guard: Guard) -> ContainedLooks:
+    return ContainedLooks(guard, Guard(looks()))
 
 
 def _program(found: Coverage) -> ProgramLine:

@@ -1,15 +1,21 @@
 """What a person may do with an intervention: answer it, approve it, deny it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
 
 from orchestrator.access.audit import Act
 from orchestrator.acts import approvals
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.done import Done
+from orchestrator.acts.offered_rules import GivenRule, giving
 from orchestrator.acts.post import post
+from orchestrator.acts.signing import SigningKey
 from orchestrator.acts.verbs import act
 from orchestrator.core.decisions import InterventionKind
+from orchestrator.proposals.policy_file import RuleScope
 from orchestrator.views.approvals import ApprovalAnswer, in_seconds
 from orchestrator.views.interventions import InterventionView, asked_of, intervention
 from orchestrator.views.places import require_step
@@ -33,15 +39,18 @@ from shared.domain.question import Question, choice
 from shared.domain.records import RecordsAnswer
 from shared.domain.task import StepPhase, TaskPhase
 
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The answer to an intervention, and the phase of the task or step that asked."""
+    """The answer to an intervention, the phase of the task or step that asked, and a given rule."""
 
     ref: RefValue
     phase: TaskPhase | StepPhase
     intervention: str
     answer: str
+    rule: GivenRule | None = None
 
 
 @act("intervention.answer")
@@ -62,12 +71,18 @@ def answer(caller: Caller, name: str, given: str | Answer | RecordsAnswer | None
 
 
 @act("intervention.approve")
-def approve(caller: Caller, name: str, scope: ApprovalScope = ApprovalScope.ONCE) -> Done[Answered]:
+def approve(
+    caller: Caller,
+    name: str,
+    scope: ApprovalScope = ApprovalScope.ONCE,
+    rule: RuleScope | None = None,
+) -> Done[Answered]:
     """Let a step run what it asks to run, exactly as shown, as often as the `scope` allows.
 
-    The approval covers no other bytes, host, account or policy. Raises Rejected when the
-    intervention asks something else, when the guard now forbids a text, and when it has already
-    been answered.
+    The approval covers no other bytes, host, account or policy. With a `rule`, what would have
+    allowed it is from now on a rule of that scope. Raises Rejected when the intervention asks
+    something else, when the guard now forbids a text, when it has already been answered, and when
+    there is no such rule.
     """
     with caller.database.begin() as connection:
         view = intervention(connection, name)
@@ -76,18 +91,27 @@ def approve(caller: Caller, name: str, scope: ApprovalScope = ApprovalScope.ONCE
         policy = task_view(connection, view.ref).policy
         until = in_seconds(connection, policy.approval_ttl)
     approvals.refuse_forbidden(asked, approvals.guards_of(caller.settings.server, policy))
-    task = view.ref.task
-    given = tuple(
-        caller.signer.sign(task, approval)
-        for approval in approvals.approvals_of(asked, scope, caller.actor.name, until)
-    )
-    return _decide(
-        caller,
-        "intervention.approve",
-        view,
-        ApprovalAnswer.APPROVED,
-        lambda at: CommandsApproved(at.ordinal, at.revision, at.pass_no, view.id, given),
-    )
+    by = caller.actor.name
+    with ExitStack() as stack:
+        rules = None
+        wanted = approvals.approvals_of(asked, scope, by, until)
+        if rule is not None:
+            rules = stack.enter_context(giving(caller, view, asked, policy, rule))
+            with caller.database.begin() as connection:
+                wanted = (*wanted, *rules.approvals(connection, asked, by, until))
+        given = tuple(caller.signer.sign(view.ref.task, approval) for approval in wanted)
+        done = _decide(
+            caller,
+            "intervention.approve",
+            view,
+            ApprovalAnswer.APPROVED,
+            lambda at: CommandsApproved(at.ordinal, at.revision, at.pass_no, view.id, given),
+            audited={} if rules is None else rules.audited(),
+        )
+        if rules is None:
+            return done
+        rules.put()
+        return replace(done, value=replace(done.value, rule=rules.outcome))
 
 
 @act("intervention.deny")
@@ -110,9 +134,14 @@ def deny(caller: Caller, name: str, note: str = "") -> Done[Answered]:
 
 
 @act("intervention.key")
-def public_key(caller: Caller) -> str:
-    """The public half of the key that signs the caller's approvals; created if there is none."""
-    return caller.signer.public
+def signing_key(caller: Caller, *, new_passphrase: bool = False) -> SigningKey:
+    """The key that signs the caller's approvals; created if there is none.
+
+    With `new_passphrase`, a person is asked for another one first. Raises what `Signer` raises.
+    """
+    if new_passphrase:
+        caller.signer.set_passphrase()
+    return SigningKey(caller.signer.public, caller.signer.protected)
 
 
 def _decide(
@@ -123,10 +152,11 @@ def _decide(
     fact_at: Callable[[StepLine], RunFact],
     *,
     too_late: Callable[[InterventionView], Rejected] = approvals.too_late,
+    audited: Mapping[str, str] = NOTHING,
 ) -> Done[Answered]:
     """Post what a person says to a step that waits for it. Raises Rejected when it is too late."""
     step = _step(caller, asked.ref)
-    entry = Act(verb, str(step.ref), {"intervention": asked.name, "answer": said.value})
+    entry = Act(verb, str(step.ref), {"intervention": asked.name, "answer": said.value, **audited})
     taken = _post_at(caller, entry, asked.ref, fact_at(step))
     after = _intervention(caller, asked.name)
     if taken and after.answer != said:

@@ -15,6 +15,7 @@ from orchestrator.acts.caller import Caller
 from orchestrator.acts.check_warnings import notes, warnings_on_plan
 from orchestrator.acts.done import Done
 from orchestrator.acts.plan_text import PlanText
+from orchestrator.acts.plan_verdicts import stop_notes, stops_of_steps
 from orchestrator.acts.post import post
 from orchestrator.acts.resumption import resume_task
 from orchestrator.acts.verbs import act
@@ -89,9 +90,10 @@ def provide(caller: Caller, ref: Ref, given: PlanText) -> Done[TaskView]:
             stage="input",
             next_step=NextStep.of("task show", view.ref),
         )
+    stops = stops_of_steps(caller, plan.steps, on, policy)
     entry = Act("plan.provide", str(view.ref), {"file": given.name})
     taken = post(caller, entry, [(ref.task, None, PlanDrafted(plan))])
-    return Done(_task(caller, ref), taken, notes(warnings_on_plan(plan)))
+    return Done(_task(caller, ref), taken, (*notes(warnings_on_plan(plan)), *stop_notes(stops)))
 
 
 @act("plan.revise")
@@ -120,6 +122,7 @@ def revise(
     after = left.run_with(plan, gone)
     look = NextStep.of("task show", left.place.ref)
     require_rows(caller.database, after, on, known=left.known, next_step=look)
+    stops = stops_of_steps(caller, plan.steps, on, policy)
     fact = StepsReplaced(left.known, gone, plan.steps, caller.actor.name)
     entry = Act("plan.revise", str(left.place.ref), {"file": given.name, "replaces": list(gone)})
     taken = post(caller, entry, [(left.place.task_id, left.place.run_id, fact)])
@@ -131,7 +134,7 @@ def revise(
             stage="plan",
             next_step=by_hand,
         )
-    return Done(_task(caller, ref.of_task()), taken)
+    return Done(_task(caller, ref.of_task()), taken, stop_notes(stops))
 
 
 def _refuse_replacement(

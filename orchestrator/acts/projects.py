@@ -7,7 +7,7 @@ from orchestrator.acts.caller import Caller
 from orchestrator.acts.done import Done
 from orchestrator.acts.post import post
 from orchestrator.acts.resumption import resume_task
-from orchestrator.acts.submission import Submission, submit_settled
+from orchestrator.acts.submission import Submission, submit_typed
 from orchestrator.acts.verbs import act
 from orchestrator.views.places import runs_at
 from orchestrator.views.projects import ProjectView, not_a_project, project_view
@@ -73,7 +73,7 @@ def start(caller: Caller, request: ProjectRequest) -> Done[StartedProject]:
     wanted = Submission(
         request.goal, (request.repository,), policy, key=request.key, verb="project.start"
     )
-    number = submit_settled(caller.database, wanted, caller.actor)
+    number = submit_typed(caller, wanted)
     return Done(StartedProject(Ref(number), request.repository))
 
 

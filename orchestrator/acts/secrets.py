@@ -47,7 +47,7 @@ def names(caller: Caller, environ: Mapping[str, str]) -> tuple[Entry, ...]:
 @act("secret.check")
 def check(caller: Caller, name: str, environ: Mapping[str, str]) -> Readable:
     """Read a secret and mask it; raises Rejected and Misconfigured when either fails."""
-    _require_name(name, "secret.check")
+    require_name(name, "secret.check")
     entry, secret = open_vaults(caller.settings.server, environ).find(name)
     written, _names = to_environment(reference(name))
     return Readable(entry, written, Masker([secret]).text(secret.reveal()))
@@ -60,7 +60,7 @@ def keep(caller: Caller, name: str, value: str) -> Done[Kept]:
     The secret is stored even when the database cannot be reached; a note then says that the audit
     has no entry. Raises Rejected for a name or a value that is not valid.
     """
-    _require_name(name, "secret.set")
+    require_name(name, "secret.set")
     _require_value(name, value)
     server = caller.settings.server
     vault = file_vault(server)
@@ -74,7 +74,7 @@ def keep(caller: Caller, name: str, value: str) -> Done[Kept]:
 def require_settable(caller: Caller, name: str) -> None:
     """Raise what `keep` would raise about the name, before a person is asked for the value."""
     caller.may("secret.set")
-    _require_name(name, "secret.set")
+    require_name(name, "secret.set")
 
 
 def refusal(name: str, why: str) -> Rejected:
@@ -95,7 +95,8 @@ def _audit_notes(caller: Caller, name: str) -> tuple[Note, ...]:
     return ()
 
 
-def _require_name(name: str, verb: str) -> None:
+def require_name(name: str, verb: str) -> None:
+    """Raise Rejected for what is not a valid name."""
     if not is_name(name):
         raise Rejected(
             f"{name!r} is not a valid name of a secret: use a letter, then letters, digits and "

@@ -6,7 +6,7 @@ from orchestrator.access.audit import Act
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.done import Done
 from orchestrator.acts.post import post
-from orchestrator.acts.submission import Submission, submit_settled
+from orchestrator.acts.submission import Submission, submit_typed
 from orchestrator.acts.verbs import act
 from orchestrator.views.places import RunPlace
 from orchestrator.views.sessions import SessionView, require_session, session_view
@@ -60,7 +60,7 @@ def open_session(
         return Done(OpenedSession(None, known.name, said, applied=False))
     policy = caller.settings.with_agent([_DELIVERS]).agent
     given = Submission(said, (known.name,), policy, Plan(()), verb="session.open")
-    ref = Ref(submit_settled(caller.database, given, caller.actor), target=known.name)
+    ref = Ref(submit_typed(caller, given), target=known.name)
     return Done(OpenedSession(ref, known.name, said, applied=True))
 
 

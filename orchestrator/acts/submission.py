@@ -12,6 +12,8 @@ from orchestrator.access import audit
 from orchestrator.access.actor import Actor, account
 from orchestrator.access.audit import Act
 from orchestrator.acts.agents import named_repositories, require_rows, settle_agents
+from orchestrator.acts.caller import Caller
+from orchestrator.acts.typed_secrets import typed_text
 from orchestrator.views import built_plans
 from orchestrator.views.built_plans import Choice
 from shared.domain.config import AT_ONCE, IN_TURN, PLAN, Policy
@@ -20,11 +22,12 @@ from shared.domain.facts import TaskSubmitted
 from shared.domain.host import LOCALHOST
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Plan, check_steps
+from shared.domain.secret import named_anywhere
 from shared.secrets.sent import check_plan_secrets
 from shared.store import hosts, repositories, targets
 from shared.store.database import REPORTS, Database, InDoubt
 from shared.store.storable_json import storable_json
-from shared.wire import encode_fact
+from shared.wire import encode_fact, to_json
 
 _HOSTS = text("SELECT name FROM hosts")
 _TRUSTED = "(SELECT name FROM hosts WHERE distrusted IS NULL UNION ALL SELECT :here)"
@@ -55,6 +58,11 @@ _INSERT = text(f"""
         INSERT INTO built_plans (run_id, source, selector, assigns)
         SELECT id, :source, CAST(:selector AS jsonb), CAST(:assigns AS jsonb) FROM made
         WHERE CAST(:source AS text) IS NOT NULL
+    ), granted AS (
+        INSERT INTO secret_grants (task_id, name, step, given_by)
+        SELECT task.id, given.name, given.step, :given_by
+        FROM task, unnest(CAST(:secrets AS text[]), CAST(:of_steps AS integer[]))
+            AS given(name, step)
     ), sent AS (
         INSERT INTO inbox (task_id, kind, body)
         SELECT task.id, :kind, CAST(:body AS jsonb) || jsonb_build_object(
@@ -84,7 +92,8 @@ class Submission:
 
     Two submissions with the same `key` are one task. Agents of the plan need checks unless
     `needs_checks` is false: a file of tasks has none (S4.59). `choice` is what the plan was built
-    from, if a person chose it from a backlog. The audit has it under `verb`.
+    from, if a person chose it from a backlog. The audit has it under `verb`. The task may use the
+    `secrets`, those that the prompt names, and each step of a plan those that it names itself.
     """
 
     prompt: str
@@ -95,6 +104,7 @@ class Submission:
     needs_checks: bool = True
     choice: Choice | None = None
     verb: str = "task.submit"
+    secrets: tuple[str, ...] = ()
 
 
 def submit(database: Database, submission: Submission, actor: Actor | None = None) -> int:
@@ -107,6 +117,19 @@ def submit(database: Database, submission: Submission, actor: Actor | None = Non
     stays unreachable and nobody knows whether the task exists.
     """
     return submit_settled(database, settle_plan(database, submission), actor)
+
+
+def submit_typed(caller: Caller, settled: Submission) -> int:
+    """Write what a caller has typed, masked (`typed_secrets`); see `submit`.
+
+    The caller is told of what was found. Raises Rejected for a command or a setting with the value
+    of a known secret.
+    """
+    typed = typed_text(caller)
+    typed.refuse_values(settled.policy)
+    masked = typed.masked(settled)
+    caller.remarks.extend(typed.notes)
+    return submit_settled(caller.database, masked, caller.actor)
 
 
 def submit_settled(database: Database, settled: Submission, actor: Actor | None = None) -> int:
@@ -230,6 +253,21 @@ def _values(submission: Submission, actor: Actor) -> dict[str, Any]:
         "planned": submission.plan is not None,
         "key": submission.key,
         **built_plans.values(submission.choice),
+        **_grants(submission, actor),
+    }
+
+
+def _grants(submission: Submission, actor: Actor) -> dict[str, Any]:
+    """The secrets that the person has named: in the prompt, by option, and in steps of a plan."""
+    names = {(name, None) for name in (*submission.secrets, *named_anywhere(submission.prompt))}
+    steps = () if submission.plan is None else submission.plan.steps
+    found: list[tuple[str, int | None]] = sorted(names)
+    for step in steps:
+        found += [(name, step.ordinal) for name in sorted(named_anywhere(str(to_json(step))))]
+    return {
+        "secrets": [name for name, _ in found],
+        "of_steps": [step for _, step in found],
+        "given_by": actor.name,
     }
 
 

@@ -8,9 +8,11 @@ from orchestrator.acts.caller import Caller
 from orchestrator.acts.check_warnings import CheckWarning, notes, warnings_on_plan
 from orchestrator.acts.done import Done, Note
 from orchestrator.acts.plan_text import PlanText, TasksText
+from orchestrator.acts.plan_verdicts import TextVerdict, stop_notes, stops_of_steps
 from orchestrator.acts.post import post
 from orchestrator.acts.resumption import resume_task
-from orchestrator.acts.submission import Submission, settle_plan, submit_settled
+from orchestrator.acts.secret_grants import refuse_out_of_scope, with_secrets
+from orchestrator.acts.submission import Submission, settle_plan, submit_typed
 from orchestrator.acts.unused_settings import refuse_unused
 from orchestrator.acts.verbs import act
 from orchestrator.acts.watch import wait_until
@@ -33,7 +35,7 @@ class TaskRequest:
 
     `settings` are overrides of the `agent` scope (`key=value`). Without a prompt, the plan's
     summary or name stands for it. Two requests with the same `key` are one task. `plan` may be a
-    file of tasks for agents.
+    file of tasks for agents. `secrets` are those that its planner may use.
     """
 
     prompt: str | None
@@ -41,15 +43,20 @@ class TaskRequest:
     settings: tuple[str, ...] = ()
     plan: PlanText | None = None
     key: str | None = None
+    secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """The new task, its targets, and what is wrong with the checks of a plan given by hand."""
+    """The new task, its targets, and what is to be known of a plan given by hand.
+
+    `warnings` are about its checks, `stops` are its texts that wait for approval.
+    """
 
     ref: RefValue
     targets: tuple[str, ...]
     warnings: tuple[CheckWarning, ...] = ()
+    stops: tuple[TextVerdict, ...] = ()
 
 
 @act("task.submit")
@@ -59,11 +66,18 @@ def submit(caller: Caller, request: TaskRequest) -> Done[Submitted]:
     Raises what `submission.submit` raises, Misconfigured for a setting, and Rejected for a plan.
     """
     given, told = _submission(caller.settings, request)
+    given = with_secrets(given, request.secrets)
+    refuse_out_of_scope(caller.database, given)
     submission = settle_plan(caller.database, given)
-    warnings = () if submission.plan is None else warnings_on_plan(submission.plan)
-    number = submit_settled(caller.database, submission, caller.actor)
-    value = Submitted(Ref(number), request.targets, warnings)
-    return Done(value, notes=(*told, *notes(warnings)))
+    warnings: tuple[CheckWarning, ...] = ()
+    stops: tuple[TextVerdict, ...] = ()
+    if submission.plan is not None:
+        steps, policy = submission.plan.steps, submission.policy
+        stops = stops_of_steps(caller, steps, submission.targets, policy)
+        warnings = warnings_on_plan(submission.plan)
+    number = submit_typed(caller, submission)
+    value = Submitted(Ref(number), request.targets, warnings, stops)
+    return Done(value, notes=(*told, *notes(warnings), *stop_notes(stops)))
 
 
 def _submission(settings: Settings, request: TaskRequest) -> tuple[Submission, tuple[Note, ...]]:

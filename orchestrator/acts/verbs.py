@@ -1,10 +1,12 @@
 """One function for each verb that acts: registered, and called only for those who may."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from orchestrator.acts.caller import Caller
+from orchestrator.acts.done import Done
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,9 +26,18 @@ def act(
         @wraps(function)
         def act_if_allowed(caller: Caller, /, *args: P.args, **kwargs: P.kwargs) -> R:
             caller.may(verb)
-            return function(caller, *args, **kwargs)
+            return _with_remarks(caller, function(caller, *args, **kwargs))
 
         ACTS[verb] = act_if_allowed
         return act_if_allowed
 
     return register
+
+
+def _with_remarks(caller: Caller, result: R) -> R:
+    """The result with what the caller should know besides, told once."""
+    if not isinstance(result, Done) or not caller.remarks:
+        return result
+    told = tuple(dict.fromkeys(caller.remarks))
+    caller.remarks.clear()
+    return cast("R", replace(result, notes=(*result.notes, *told)))

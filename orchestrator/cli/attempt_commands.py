@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 
 from orchestrator.cli.agent_text import show_notes, show_result, show_transcript, show_work
-from orchestrator.cli.intervention_text import mark, show_reasons
+from orchestrator.cli.intervention_text import mark, show_preview, show_reasons
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.session_options import DryRunOption
@@ -141,6 +141,7 @@ def show_(
             console.print(f"  a rollback of revision {attempt.revision}, pass {attempt.pass_no}")
         if attempt.correction:
             console.print(f"  corrected by {plain(attempt.correction)}")
+        show_preview(console, attempt.preview)
         show_notes(console, attempt.notes)
         show_result(console, view.result, attempt.agent)
         exited = "no exit code" if attempt.exit_code is None else f"exit code {attempt.exit_code}"

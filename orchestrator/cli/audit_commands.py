@@ -64,8 +64,9 @@ def verify(
 ) -> Result:
     """Check that no entry of the audit was changed, removed or moved.
 
-    Keep the printed anchor where the database's owner cannot write: only an anchor reveals that
-    somebody has rewritten the whole chain.
+    The anchor of the last check is kept in the data folder, and counts in the next one. Keep the
+    printed one where the database's owner cannot write: only an anchor reveals that somebody has
+    rewritten the chain, or cut its end.
     """
     from orchestrator.acts import audit_trail
     from orchestrator.cli.answers import AuditVerification
@@ -81,6 +82,9 @@ def verify(
             console.out(f"  anchor: {end}", highlight=False)
         else:
             next_step(console, NextStep.of("audit list", around=faults[0].seq))
+            if verified.kept is not None:
+                text = "this database was restored or made anew? then remove the anchor kept in"
+                console.print(f"{text} {plain(verified.kept)}")
 
     first = faults[0] if faults else None
     return Result(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 from rich.console import Console
 
-from orchestrator.cli.intervention_text import show_evidence, show_waiting
+from orchestrator.cli.intervention_text import show_evidence, show_waiting, with_rule
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.posted import post_answer
 from orchestrator.cli.reply import Result
@@ -73,10 +73,12 @@ def list_(
 @add(group, "show", example="replan intervention show I7")
 def show_(call: Invocation, name: NameArgument) -> Result:
     """Show an intervention: its evidence, and the commands that answer it."""
+    from orchestrator.acts.offered_rules import with_offers
     from orchestrator.views.interventions import intervention
 
     with call.reading() as connection:
         view = intervention(connection, name)
+    view = with_offers(call.caller, view)
 
     def show(console: Console) -> None:
         if view.closed_at is None:
@@ -142,34 +144,54 @@ def approve(
     for_task: Annotated[
         bool, typer.Option("--for-task", help="Wherever the task has exactly these bytes.")
     ] = False,
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            metavar="task|group:NAME|host:NAME|site",
+            help="Also allow it by a rule from now on, the narrowest: for whom it holds.",
+        ),
+    ] = None,
 ) -> Result:
     """Let a step run what it asks to run, exactly as shown: once, unless you say otherwise.
 
     The approval covers no other bytes, host, account or policy. Forbidden commands cannot be
-    approved.
+    approved. `intervention show` says which rule would have allowed it: for a task it is signed
+    as the approval is, otherwise written to the policy file, with the approved text as its test.
     """
     from orchestrator.acts import interventions
+    from orchestrator.acts.offered_rules import parse_scope
 
     scope = ApprovalScope.TASK if for_task else ApprovalScope.ONCE
-    done = interventions.approve(call.caller, name, scope)
-    return _result("intervention.approve", done)
+    wanted = None if rule is None else parse_scope(rule)
+    done = interventions.approve(call.caller, name, scope, wanted)
+    return with_rule(_result("intervention.approve", done), done.value.rule)
 
 
-@add(group, "key", example="replan intervention key")
-def key(call: Invocation) -> Result:
+@add(group, "key", example="replan intervention key --passphrase")
+def key(
+    call: Invocation,
+    *,
+    passphrase: Annotated[
+        bool, typer.Option("--passphrase", help="Choose another passphrase for it first.")
+    ] = False,
+) -> Result:
     """Show the public half of the key that signs your approvals; it is created if there is none.
 
     Executors on other machines accept your approvals once their setting `approval_keys` has it.
+    Without a passphrase, whatever runs under your account can sign.
     """
     from orchestrator.acts import interventions
-    from orchestrator.cli.answers import PublicKey
 
-    public = interventions.public_key(call.caller)
+    shown = interventions.signing_key(call.caller, new_passphrase=passphrase)
 
     def show(console: Console) -> None:
-        console.print(f'approval_keys = ["{public}"]', highlight=False, markup=False)
+        text = f'approval_keys = ["{shown.public_key}"]'
+        console.print(text, highlight=False, markup=False)
+        if not shown.protected:
+            call.complaints.print("it has no passphrase: whatever runs under your account can sign")
+            next_step(call.complaints, NextStep.of("intervention key", passphrase=True))
 
-    return Result("intervention.key", PublicKey(public), show)
+    return Result("intervention.key", shown, show)
 
 
 @add(group, "deny", example='replan intervention deny I7 --note "keep the old logs"')

@@ -1,18 +1,22 @@
 """Printing what waits for a person, and what was running at a cancellation."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from orchestrator.cli.agent_text import show_agents
+from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import first_line, in_colour, next_step, plain
 
 if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
+    from orchestrator.acts.offered_rules import GivenRule
     from orchestrator.views.approvals import ApprovalView
     from orchestrator.views.attempts import AttemptLine
     from orchestrator.views.cancellations import InHand
     from orchestrator.views.interventions import InterventionView
+    from shared.domain.preview import Preview
 
 _EXPLAINED = frozenset({"unknown", "cancelled"})
 _COLOURS = {"awaited": "yellow", "ended": "green", "left_over": "red", "not_known": "red"}
@@ -79,6 +83,14 @@ def show_request(console: Console, wanted: "ApprovalView") -> None:
     _show(console, describe(wanted))
 
 
+def show_preview(console: Console, preview: "Preview | None") -> None:
+    """Print what a command would change, if anybody has looked."""
+    from orchestrator.words.previews import describe_preview
+
+    if preview is not None:
+        _show(console, describe_preview(preview))
+
+
 def _show(console: Console, parts: Iterable[tuple[str, str]]) -> None:
     for name, text in parts:
         first, *rest = text.split("\n")
@@ -96,3 +108,31 @@ def show_in_hand(console: Console, ended: Iterable["InHand"]) -> None:
         console.print(
             f"[bold]{each.ref}[/]{command} [{colour}]{word.replace('_', ' ')}[/] {plain(each.told)}"
         )
+
+
+def with_rule(answer: Result, given: "GivenRule | None") -> Result:
+    """The answer to an approval with the rule that was given with it."""
+    if given is None:
+        return answer
+    show_answer = answer.show
+
+    def show(console: Console) -> None:
+        show_answer(console)
+        _show_rule(console, given)
+
+    return replace(answer, show=show)
+
+
+def _show_rule(console: Console, given: "GivenRule") -> None:
+    from orchestrator.words.rules import join_commands, name_scope
+
+    allowed = f"{join_commands(given.commands)} {name_scope(given.scope)}"
+    if given.why_not is None:
+        where = f", in {given.file}" if given.file else ""
+        console.print(f"allows {plain(allowed)} from now on{plain(where)}", highlight=False)
+        if given.file:
+            console.print("other tasks: once their executors have been restarted", highlight=False)
+        return
+    console.print(f"[yellow]no rule is written[/]: {plain(given.why_not)}", highlight=False)
+    console.print(f"this would allow {plain(allowed)}:\n", highlight=False)
+    console.print(plain(given.policy), highlight=False)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from orchestrator.cli.passphrase import TerminalPassphrases
 from orchestrator.cli.reply import Format, Result, of_error, write
 from orchestrator.cli.terminal import Terminal
 from shared.domain.errors import Defect, Rejected, ReplanError
@@ -55,7 +56,7 @@ class Invocation:
         """Who calls: the account that runs this command line."""
         from orchestrator.acts.caller import Caller
 
-        return Caller.of_account(self.settings)
+        return Caller.of_account(self.settings, passphrases=TerminalPassphrases())
 
     def reading(self) -> "Reading":
         """A transaction for the views of this command."""

@@ -9,13 +9,18 @@ from orchestrator.acts.backlogs import BuiltPlan
 from orchestrator.acts.config import SettingLine
 from orchestrator.acts.deliveries import Accepted
 from orchestrator.acts.fixes import NamedFix
+from orchestrator.acts.guard_learning import LearnedRules
+from orchestrator.acts.guard_preview import CommandPreview
+from orchestrator.acts.guard_tests import PolicyTests
 from orchestrator.acts.hosts import Enrolment, HostCheck, NamedHost
 from orchestrator.acts.interventions import Answered
 from orchestrator.acts.patch_store import StoreVerification
 from orchestrator.acts.projects import StartedProject
 from orchestrator.acts.repairs import AttemptRepair
 from orchestrator.acts.repositories import NamedRepository, RepositoryCheck
+from orchestrator.acts.secret_grants import GivenSecret, SecretScope
 from orchestrator.acts.sessions import CheckpointPlan, OpenedSession
+from orchestrator.acts.signing import SigningKey
 from orchestrator.acts.tasks import Submitted
 from orchestrator.acts.tokens import IssuedToken, NamedToken
 from orchestrator.acts.worktree_repairs import WorktreeRepair
@@ -126,7 +131,7 @@ DETAILS: dict[str, Any] = {
     "intervention.answer": lambda: _view(Answered),
     "intervention.approve": lambda: _view(Answered),
     "intervention.deny": lambda: _view(Answered),
-    "intervention.key": lambda: _view(PublicKey),
+    "intervention.key": lambda: _view(SigningKey),
     "session.open": lambda: _view(OpenedSession),
     "session.list": lambda: _view(SessionList),
     "session.status": lambda: _view(SessionView),
@@ -162,6 +167,8 @@ DETAILS: dict[str, Any] = {
     "secret.list": lambda: _views("secrets", Entry),
     "secret.check": lambda: _view(Entry),
     "secret.set": lambda: _view(Entry),
+    "secret.give": lambda: _view(GivenSecret),
+    "secret.scope": lambda: _view(SecretScope),
     "token.create": lambda: _view(IssuedToken),
     "token.rotate": lambda: _view(IssuedToken),
     "token.list": lambda: _views("tokens", Token),
@@ -181,7 +188,10 @@ DETAILS: dict[str, Any] = {
     "metrics": lambda: _view(AgentMetrics),
     "config.show": lambda: _views("settings", SettingLine),
     "guard.check": lambda: _OPEN,
+    "guard.preview": lambda: _view(CommandPreview),
     "guard.rules": lambda: _OPEN,
+    "guard.test": lambda: _view(PolicyTests),
+    "guard.learn": lambda: _view(LearnedRules),
     "schema.show": lambda: _OPEN,
     "db.migrate": lambda: _view(DatabaseVersion),
     "db.status": lambda: _view(DatabaseVersion),

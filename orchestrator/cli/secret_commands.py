@@ -11,6 +11,8 @@ from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import listing, plain
 from shared.domain.errors import Rejected
+from shared.domain.ids import parse_ref
+from shared.domain.next_step import NextStep
 from shared.domain.secret import reference
 
 group = typer.Typer(name="secret", no_args_is_help=True)
@@ -65,6 +67,48 @@ def set_(call: Invocation, name: Name) -> Result:
 
     return Result(
         "secret.set", kept.entry, show, warnings=tuple(note.reason for note in done.notes)
+    )
+
+
+@add(group, "give", example="replan secret give DB_PASSWORD T12")
+def give(
+    call: Invocation,
+    name: Name,
+    ref: Annotated[str, typer.Argument(metavar="REF", help="A task, or a step: T12, T12.3.")],
+) -> Result:
+    """Let a task, or one of its steps, use a secret that nobody named when it was submitted."""
+    from orchestrator.acts.secret_grants import give as give_secret
+
+    given = give_secret(call.caller, name, parse_ref(ref)).value
+    return Result(
+        "secret.give",
+        given,
+        lambda console: console.print(
+            plain(f"{ref} may use {reference(given.name)}"), highlight=False
+        ),
+        next_step=NextStep.of("task resume", given.ref),
+    )
+
+
+@add(group, "scope", example="replan secret scope DB_PASSWORD --host 'db*'")
+def scope(
+    call: Invocation,
+    name: Name,
+    *,
+    host: Annotated[
+        list[str] | None, typer.Option(help="A host, or a pattern of hosts; repeatable.")
+    ] = None,
+    anywhere: Annotated[bool, typer.Option("--anywhere", help="Take the limit away.")] = False,
+) -> Result:
+    """Say on which hosts a secret may be used, besides those said before; or show it."""
+    from orchestrator.acts.secret_grants import scope as scope_secret
+
+    found = scope_secret(call.caller, name, tuple(host or ()), anywhere=anywhere).value
+    where = ", ".join(found.hosts) or "every host"
+    return Result(
+        "secret.scope",
+        found,
+        lambda console: console.print(plain(f"{name} may be used on {where}"), highlight=False),
     )
 
 

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from orchestrator.cli.example_plans import example_plan
 from orchestrator.cli.invocation import Invocation, add
+from orchestrator.cli.passphrase import TerminalPassphrases
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import in_colour, next_step, plain
 from shared.domain.config import MODEL_PROVIDERS
@@ -23,7 +24,7 @@ from shared.domain.errors import Rejected
 from shared.domain.exits import ExitCode
 from shared.domain.next_step import NextStep, ShellCommand
 from shared.domain.task import TaskPhase
-from shared.settings import Settings
+from shared.settings import RunningElsewhere, Settings, load_settings, usual_data_dir
 
 if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
     from orchestrator.embedded.stage import Stage
@@ -51,10 +52,11 @@ def up(
     Meanwhile, other commands of this user find them automatically. If REPLAN_DATABASE_URL and
     REPLAN_BROKER_URL are set, those servers are used instead of embedded ones.
     """
+    from orchestrator.acts.signing import Signer
     from orchestrator.embedded.stack import run_stack
     from orchestrator.embedded.watched import ChildEvent
 
-    settings = call.settings
+    settings = load_settings(call.environ, call.config_file, find_running=False)
     folder = data_dir or settings.server.data_dir
 
     def tell(event: ChildEvent) -> None:
@@ -62,6 +64,8 @@ def up(
             with _ignore_closed_terminal():
                 call.complaints.print(f"{plain(event.name)} {event.kind} {plain(event.detail)}")
 
+    if call.human and sys.stdin.isatty():
+        Signer(settings.server.approval_key_dir or folder, TerminalPassphrases())
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
@@ -69,12 +73,13 @@ def up(
     stack = run_stack(
         folder,
         call.environ,
-        existing=_existing(call),
+        existing=_existing(settings),
         executors=executors,
         gateway=gateway,
         on_event=tell,
     )
     with stack as running:
+        RunningElsewhere(usual_data_dir(call.environ)).note(folder)
         with _ignore_closed_terminal():
             call.complaints.print(
                 f"[green]up[/]; data in {plain(folder)}, logs in {plain(folder)}/logs"
@@ -82,7 +87,7 @@ def up(
             next_step(
                 call.complaints,
                 ShellCommand(
-                    f"{finding(call.settings, folder)}{program()} task submit "
+                    f"{finding(settings, folder)}{program()} task submit "
                     f"--plan {example_plan('hello.yaml', anywhere=True)} --local --wait"
                 ),
             )
@@ -112,11 +117,11 @@ def finding(settings: Settings, folder: Path) -> str:
     return f"REPLAN_DATA_DIR={shlex.quote(str(folder.absolute()))} "
 
 
-def _existing(call: Invocation) -> tuple[str, str] | None:
+def _existing(settings: Settings) -> tuple[str, str] | None:
     """The servers from the environment or a settings file, if both are named."""
-    if not all(map(call.settings.is_given, ("database_url", "broker_url"))):
+    if not all(map(settings.is_given, ("database_url", "broker_url"))):
         return None
-    return call.settings.server.database_url, call.settings.server.broker_url
+    return settings.server.database_url, settings.server.broker_url
 
 
 def demo(

@@ -59,6 +59,9 @@ def submit(
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A setting for this task: key=value.")
     ] = None,
+    secret: Annotated[
+        list[str] | None, typer.Option(help="A secret that its planner may use; repeatable.")
+    ] = None,
     taskmaster: Annotated[
         bool | None,
         typer.Option("--taskmaster/--no-taskmaster", help="Improve the prompt first."),
@@ -84,6 +87,7 @@ def submit(
         settings=_overrides(set_, planner, autonomy, taskmaster=taskmaster, dry_run=dry_run),
         plan=_plan_of(plan, tasks),
         key=key,
+        secrets=tuple(secret or ()),
     )
     done = submit_task(call.caller, request)
     submitted = done.value

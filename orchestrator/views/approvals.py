@@ -8,11 +8,13 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select, text
 
+from orchestrator.proposals.narrowest import Obstacle
 from orchestrator.views.values import RefValue
 from shared.domain.agent import AgentWork
 from shared.domain.approval import ApprovalRequest, SubtaskPart
 from shared.domain.host import ConnectionKind, Host
 from shared.domain.ids import Ref
+from shared.domain.preview import Preview
 from shared.domain.target import Repository
 from shared.wire import from_json
 
@@ -55,11 +57,25 @@ _ANSWERS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Offer:
+    """The rules that would have allowed a text: the commands that they allow, and the policy file.
+
+    Where no rule can help, `obstacles` say why.
+    """
+
+    commands: tuple[str, ...]
+    policy: str
+    obstacles: tuple[Obstacle, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ApprovalView:
     """A text that waits for approval: what would run, where, as whom, and why it waits.
 
     `piece` is the part that the rule is about; an approval is bound to the `digest`. With `work`,
     the command is the goal of an agent. `repository` is where it happens, None for the host itself.
+    `rollback` would undo the command; it is not approved with it. The `preview` shows what it would
+    change; None if nobody has looked. `offer` is made where the intervention is shown by itself.
     """
 
     ref: RefValue
@@ -78,6 +94,9 @@ class ApprovalView:
     digest: str
     repository: Repository | None = None
     work: AgentWork | None = None
+    rollback: str = ""
+    preview: Preview | None = None
+    offer: Offer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +129,8 @@ def approval_view(asked: ApprovalRequest) -> ApprovalView:
         digest=subject.digest,
         repository=subject.repository,
         work=subject.work,
+        rollback=asked.rollback,
+        preview=asked.preview,
     )
 
 

@@ -20,6 +20,7 @@ from shared.domain.ids import LOOKS, Ref
 from shared.domain.next_step import NextStep
 from shared.domain.plan import Subtask
 from shared.domain.prediction import Prediction
+from shared.domain.preview import Preview
 from shared.domain.transcript import Transcript
 from shared.store.attempts import RUNNING
 from shared.store.model_calls import AttemptSpending
@@ -94,6 +95,7 @@ class AttemptLine:
     ended_at: datetime | None
     seconds: float | None
     prediction: Prediction | None = None
+    preview: Preview | None = None
     rollback: bool = False
     look: bool = False
     told_by_person: Answer | None = None
@@ -201,6 +203,7 @@ def attempt_line(
         ended_at=ended,
         seconds=None if ended is None else (ended - row.started_at).total_seconds(),
         prediction=prediction,
+        preview=None if row.preview is None else from_json(Preview, row.preview),
         rollback=row.rollback,
         look=row.look,
         told_by_person=answer,

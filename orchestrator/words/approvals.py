@@ -4,11 +4,16 @@ from collections.abc import Iterator
 
 from orchestrator.views.approvals import ApprovalView
 from orchestrator.words.agents import describe_repository, describe_work
+from orchestrator.words.previews import describe_preview
+from orchestrator.words.rules import describe_offer
+from orchestrator.words.visible_text import visible
 
 
 def describe(text: ApprovalView) -> Iterator[tuple[str, str]]:
     """Describe a text for a person, as pairs of a name and a text."""
     yield "goal" if text.work else text.part, visible(text.command)
+    if text.rollback:
+        yield "undone by", visible(text.rollback)
     for name, said in describe_work(text.work) if text.work else ():
         yield name, visible(said)
     where = f"{text.ref} on {text.host} ({text.address})"
@@ -21,12 +26,8 @@ def describe(text: ApprovalView) -> Iterator[tuple[str, str]]:
     yield "why", f"{text.reason} (rule {text.rule})" if text.rule else text.reason
     if text.piece and text.piece != text.command:
         yield "at", visible(text.piece)
+    if text.preview is not None:
+        yield from describe_preview(text.preview)
+    for name, said in describe_offer(text.offer) if text.offer else ():
+        yield name, visible(said)
     yield "bound to", f"{text.digest[:16]}, policy {text.policy}"
-
-
-def visible(written: str) -> str:
-    """A text with nothing hidden: characters that do not print are written as escapes."""
-    return "".join(
-        sign if sign.isprintable() or sign == "\n" else sign.encode("unicode_escape").decode()
-        for sign in written
-    )

@@ -3,6 +3,7 @@
 import pytest
 
 from orchestrator.access.actor import Actor
+from orchestrator.access.origin import Origin, OriginKind
 from orchestrator.access.roles import ON_THE_MACHINE, VERBS, AccessRole
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.verbs import ACTS, act
@@ -58,3 +59,18 @@ def test_an_act_is_done_only_for_who_may(monkeypatch: pytest.MonkeyPatch) -> Non
         remove(token(AccessRole.APPROVER), "web1")
     remove(token(AccessRole.ADMIN), "web1")
     assert done == ["token:ci web1"]
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS.keys() | ON_THE_MACHINE))
+def test_a_job_may_look_and_change_nothing(verb: str) -> None:
+    """A command that replan runs approves nothing, and sees no settings, secrets, keys or audit."""
+    actor = Actor("ann@box", AccessRole.ADMIN, Origin(OriginKind.JOB, "1.1"))
+    caller = Caller(actor, Settings(), on_machine=True)
+    group = verb.partition(".")[0]
+    closed = group in {"secret", "token", "audit", "config"} or verb.endswith((".key", ".create"))
+    if verb in VERBS and not VERBS[verb].changes and not closed:
+        caller.may(verb)
+    elif verb not in {"up", "worker.start", "gateway.start", "coordinator.start"}:
+        with pytest.raises(Rejected, match="only people may do that") as refused:
+            caller.may(verb)
+        assert refused.value.stage == "access"

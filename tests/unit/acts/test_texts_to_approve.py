@@ -74,11 +74,40 @@ def test_an_executor_makes_the_same_digest_of_what_it_is_about_to_start(
     here = PassApprovals(
         database,
         *(Claim(1, 1, "ab"), 7, 3, 0, WEB, version, signatures),
-        agents={1: subtask} if subtask.agent else {},
+        first_use=lambda _approval, _key: True,
+        subtasks={1: subtask},
     )
     there = here.question(Unapproved(1, SubtaskPart.COMMAND, text, GUARD.judge(text)), Masker())
     assert there.subject == asked.subject
     assert there.subject.digest == asked.subject.digest
+
+
+def test_a_command_is_shown_with_what_would_undo_it(tmp_path: Path) -> None:
+    """On both sides; a forbidden one is refused, and no approval covers a rollback."""
+    undo = "PASSWORD=${secret:DB} psql -c 'select 1'"
+    one = Subtask(1, "a", "", "true", rollback=undo, check="eval $X")
+    looked, asked = texts_to_approve(on(plan(one), WEB), 7, lambda _: GUARD)
+    assert (looked.rollback, asked.rollback) == (
+        "",
+        "PASSWORD=\"${REPLAN_SECRET_DB}\" psql -c 'select 1'",
+    )
+    assert (
+        asked.subject
+        == texts_to_approve(
+            on(plan(replace(one, rollback=None, check=None)), WEB), 7, lambda _: GUARD
+        )[0].subject
+    )
+    here = PassApprovals(
+        Database("postgresql://nowhere/x"),
+        *(Claim(1, 1, "ab"), 7, 3, 0, WEB, asked.subject.policy, Signatures((), tmp_path)),
+        first_use=lambda _approval, _key: True,
+        subtasks={1: one},
+    )
+    verdict = GUARD.judge("true")
+    there = here.question(Unapproved(1, SubtaskPart.COMMAND, "true", verdict), Masker())
+    assert there.rollback == asked.rollback
+    with pytest.raises(Rejected, match="forbidden"):
+        texts_to_approve(on(plan(replace(one, rollback="halt")), WEB), 7, lambda _: GUARD)
 
 
 def test_a_goal_is_no_command_whatever_it_says() -> None:
