@@ -19,7 +19,7 @@ from shared.domain.plan import Plan
 from shared.store import hosts
 from shared.store.database import Database
 from tests.fakes.model_server import Asked, Decides, ModelServer, Says, model_server
-from workers.roles.executor import Guards
+from workers.roles.guards import Guards
 
 PATIENCE: Final = 180.0
 """Seconds after which a task has no end."""

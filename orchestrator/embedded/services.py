@@ -83,6 +83,12 @@ class EmbeddedServices:
         return self._postgres.url()
 
     @property
+    def admin_url(self) -> str:
+        """The same database as superuser of the whole server: for tests."""
+        assert self._postgres is not None, "not entered"  # noqa: S101 - narrows the type
+        return self._postgres.admin_url()
+
+    @property
     def broker_url(self) -> str:
         """`redis://…`, database 0."""
         assert self._valkey is not None, "not entered"  # noqa: S101 - narrows the type

@@ -4,6 +4,7 @@
 however it ends.
 """
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +21,7 @@ from orchestrator.embedded.supervisor import Supervisor
 from orchestrator.embedded.watched import Child, ChildEvent
 from orchestrator.process_command import process_command
 from shared.health import FOLDER, silent
-from shared.settings import ConnectionFile
+from shared.settings import ConnectionFile, load_settings
 from shared.store.migrate import upgrade
 
 PLANNING_ROLES = ("taskmaster", "planner", "subtask_planner", "escalation")
@@ -49,12 +50,15 @@ def run_stack(
     """
     with _servers(data_dir, existing, on_event) as stack:
         upgrade(stack.database_url)
-        Signer(data_dir)  # before the workers start, which accept only this key
+        given = load_settings(environ).server
+        own = Signer(given.approval_key_dir or data_dir).public
         env = {
             **environ,
             "REPLAN_DATA_DIR": str(data_dir.absolute()),
             "REPLAN_DATABASE_URL": stack.database_url,
             "REPLAN_BROKER_URL": stack.broker_url,
+            # Pinned: whoever replaces the file of the public half later changes nothing.
+            "REPLAN_SERVER_APPROVAL_KEYS": json.dumps(given.approval_keys or [own]),
         }
         if gateway is not None:
             port = choose(data_dir / "gateway-port") if not gateway else None
@@ -115,6 +119,8 @@ def _members(folder: Path, env: Mapping[str, str], executors: int) -> Iterator[C
 def _member(folder: Path, env: Mapping[str, str], name: str, module: str, *words: str) -> Child:
     """A child that is ready once each of its parts has reported its health."""
     pulse = folder / "pulse" / name
+    pulse.parent.mkdir(mode=0o700, exist_ok=True)
+    pulse.parent.chmod(0o700)
     shutil.rmtree(pulse, ignore_errors=True)
     return Child(
         name=name,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from orchestrator.acts import projects, repositories
 from orchestrator.acts.caller import Caller
@@ -12,6 +13,19 @@ from orchestrator.embedded.stack import Stack
 from shared.domain.ids import Ref
 from shared.domain.target import Repository
 from shared.store.database import Database
+
+_POLICY = """
+# A demonstration writes the programs that it then runs, and lies in a folder for temporary files:
+# elsewhere both ask. What is forbidden stays so.
+unlisted: allow
+"""
+
+
+def asks_nothing(folder: Path) -> dict[str, str]:
+    """The variable of a policy under which nothing in that folder waits for an approval."""
+    policy = folder / "policy.yaml"
+    policy.write_text(_POLICY, encoding="utf-8")
+    return {"REPLAN_GUARD_POLICY": str(policy)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from orchestrator.embedded.valkey import program
 from orchestrator.embedded.watched import ChildEvent
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import command_line
+from shared.store.migrate import upgrade
 from tests.services.databases import plain
 from tests.services.processes import descendants, running
 
@@ -108,7 +109,7 @@ def test_both_answer_and_nothing_else_does(services: EmbeddedServices) -> None:
     keep(services.database_url, 1)
     assert rows(services.database_url) == [1]
     assert answers(services.broker_url)
-    wrong = plain(services.database_url).replace("replan:", "replan:x", 1)
+    wrong = plain(services.database_url).replace("replan_app:", "replan_app:x", 1)
     with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
         psycopg.connect(wrong)
     with (
@@ -116,6 +117,51 @@ def test_both_answer_and_nothing_else_does(services: EmbeddedServices) -> None:
         pytest.raises(redis.AuthenticationError),
     ):
         stranger.ping()
+
+
+def test_replan_owns_its_database_and_is_no_superuser(services: EmbeddedServices) -> None:
+    """What SQL of a plan or a hole in it could do there stays in that database."""
+    upgrade(services.database_url)
+    with psycopg.connect(plain(services.database_url), autocommit=True) as connection:
+        for statement in (
+            "SELECT pg_read_file('/etc/hostname')",
+            "COPY (SELECT 1) TO PROGRAM 'true'",
+            "CREATE ROLE more SUPERUSER",
+            "CREATE DATABASE more",
+            "ALTER SYSTEM SET log_connections = on",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(statement)
+
+
+def test_the_database_of_an_older_version_is_handed_over_whole(tmp_path: Path) -> None:
+    """There, replan was the superuser; after the first start everything belongs to its role."""
+    foreign = """
+        SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace
+            AND pg_get_userbyid(relowner) <> 'replan_app'
+        UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+            AND pg_get_userbyid(proowner) <> 'replan_app'
+        UNION ALL SELECT typname FROM pg_type WHERE typnamespace = 'public'::regnamespace
+            AND pg_get_userbyid(typowner) <> 'replan_app'
+        UNION ALL SELECT datname FROM pg_database WHERE datname = 'replan'
+            AND pg_get_userbyid(datdba) <> 'replan_app'
+    """
+    with EmbeddedServices(tmp_path, durable=False) as services:
+        with psycopg.connect(plain(services.admin_url), autocommit=True) as connection:
+            connection.execute("ALTER DATABASE replan OWNER TO replan")
+        upgrade(services.admin_url)
+        with psycopg.connect(plain(services.admin_url), autocommit=True) as connection:
+            connection.execute("CREATE TYPE mood AS ENUM ('good'); CREATE SEQUENCE alone")
+            connection.execute("CREATE VIEW seen AS SELECT 1 AS one")
+            connection.execute("CREATE FUNCTION f(n int) RETURNS int LANGUAGE sql RETURN n")
+            assert len(connection.execute(foreign).fetchall()) > 100
+            connection.execute("DROP OWNED BY replan_app; REASSIGN OWNED BY replan_app TO replan")
+            connection.execute("DROP ROLE replan_app")
+    (tmp_path / "postgres" / "password-of-role").unlink()
+    with EmbeddedServices(tmp_path, durable=False) as services:
+        with psycopg.connect(plain(services.database_url), autocommit=True) as connection:
+            assert connection.execute(foreign).fetchall() == []
+        assert upgrade(services.database_url).current
 
 
 def test_they_listen_on_loopback_alone(services: EmbeddedServices) -> None:
