@@ -22,6 +22,17 @@ FORBIDS = [
         "> /etc/motd",
         ["echo a > /etc/motd", "tee /etc/motd", "cp a /etc/motd", "sed -i s/a/b/ /etc/motd"],
     ),
+    (
+        "> /etc/motd",
+        [
+            "sed -Ei /a/d /etc/motd",
+            "sed -i -e /a/d x /etc/motd",
+            "sed -i -l 5 p x /etc/motd",
+            "sed -i $x /etc/motd",
+            "sed -ni -f s /etc/motd",
+            "sed -i --expr=p /etc/motd",
+        ],
+    ),
     ("git push --force", ["git push --force", "git -C a push -f origin main", "git push --for"]),
     (
         "kubectl delete ns prod",
@@ -44,6 +55,7 @@ ALLOWS = [
     ("mkfs", ["./mkfs.sh", "mkfsx", "cat mkfs"]),
     ("dd of=/dev/*", ["dd if=/dev/sda of=a", "dd of=./dev/sda"]),
     ("> /etc/motd", ["cat /etc/motd", "echo a > etc/motd", "cp /etc/motd a"]),
+    ("> /a/d", ["sed -i /a/d x", "sed -i -e /a/d x", "sed -n -i --expression=/a/d x"]),
     (
         "git push --force",
         ["git push", "git commit -m 'push --force'", "git stash push -m --force-x"],

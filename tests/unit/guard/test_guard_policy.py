@@ -136,6 +136,11 @@ def test_the_version_changes_with_every_rule_and_with_nothing_else(written: Path
         ("packages", ["apt-get install -y nginx"], ["touch x", "systemctl restart x"]),
         ("services", ["systemctl restart x"], ["touch x", "apt-get install -y x"]),
         ("project", ["./run", "make test", "touch x"], ["systemctl restart x"]),
+        (
+            "configure",
+            ["./run", "touch x", "systemctl restart x", "timedatectl set-timezone UTC"],
+            ["reboot-now", "echo x > /etc/passwd-"],
+        ),
     ],
 )
 def test_each_profile_allows_what_its_name_says(
@@ -148,6 +153,17 @@ def test_each_profile_allows_what_its_name_says(
     guard = Guard(load_site(path).for_host())
     assert [text for text in allowed if not guard.judge(text).allowed] == []
     assert [text for text in asks if guard.judge(text).kind.value != "approve"] == []
+
+
+def test_profiles_that_are_named_stand_in_for_those_of_the_policy(written: Path) -> None:
+    """The rules of the site, its groups and hosts hold as before."""
+    site = load_site(written)
+    strict, configure = (site.for_host("web1", (), (name,)) for name in ("strict", "configure"))
+    assert Guard(strict).judge("systemctl restart app").kind.value == "approve"
+    assert Guard(configure).judge("systemctl restart app").allowed
+    assert Guard(strict).judge("deploy status x").allowed
+    with pytest.raises(Misconfigured, match="there is no profile 'nosuch'"):
+        site.for_host(None, (), ("nosuch",))
 
 
 def test_what_one_command_of_a_plan_writes_another_does_not_run_unseen() -> None:
