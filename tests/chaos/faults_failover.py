@@ -56,7 +56,7 @@ def _failed_over(stage: Stage, _chance: random.Random) -> Injected | None:
     stage.afflicted.add("database")
     folder = stage.services.data_dir / "postgres" / "standby"
     copy = Copy(folder, dict(stage.book.orders), time.time())
-    _back_up(stage.services.database_url, copy.folder)
+    _back_up(stage.services.admin_url, copy.folder)
 
     def undo() -> None:
         _promote(stage, copy)
@@ -93,7 +93,7 @@ def _promote(stage: Stage, copy: Copy) -> None:
     copy.folder.rename(cluster)
     (cluster / "standby.signal").touch()
     start(stage.services.supervisor, postgres)
-    with psycopg.connect(plain(stage.services.database_url), autocommit=True) as connection:
+    with psycopg.connect(plain(stage.services.admin_url), autocommit=True) as connection:
         connection.execute("SELECT pg_promote()")
     stage.book.reconcile({row.id: row.tag for row in stage.rows.all(SUBMITTED)}, copy.orders)
     stage.book.claims |= before - _claims(stage)

@@ -49,7 +49,7 @@ def _read_only(seconds: float) -> Act:
 
 
 def _set(stage: Stage, read_only: str) -> bool:
-    dsn, writable = plain(stage.services.database_url), "-c default_transaction_read_only=off"
+    dsn, writable = plain(stage.services.admin_url), "-c default_transaction_read_only=off"
     try:
         with psycopg.connect(dsn, autocommit=True, options=writable) as connection:
             order = f"ALTER SYSTEM SET default_transaction_read_only = {read_only}"

@@ -49,7 +49,7 @@ def spend(database: Database, task: int, key: str, *digests: str) -> bool:
 
 def holds(database: Database, task: int, digest: str = "d") -> bool:
     with database.autocommit() as connection:
-        return approvals.holds(connection, task, [digest])
+        return bool(approvals.unused(connection, task, [digest]))
 
 
 def test_without_one_nothing_may_start(database: Database, task: int) -> None:

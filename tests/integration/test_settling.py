@@ -19,7 +19,8 @@ from tests.fakes.scripted_shell import ScriptedShell
 from tests.journeys.plans import plan, step
 from workers.process.journal import Journal
 from workers.process.leases import Hold
-from workers.roles.executor import Executor, Guards
+from workers.roles.executor import Executor
+from workers.roles.guards import Guards
 from workers.roles.signatures import Signatures
 from workers.secrets import Secrecy
 

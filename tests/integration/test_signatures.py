@@ -17,9 +17,9 @@ WORD = Approval("d" * 64, ApprovalScope.ONCE, "ann", datetime(2026, 1, 1, tzinfo
 
 
 def test_what_was_signed_here_is_believed_here(tmp_path: Path) -> None:
-    """Without any setup: the first who needs the key creates it."""
+    """Without any setup: the first who needs the key creates it. Before, nothing is believed."""
     signatures = Signatures((), tmp_path / "data")
-    assert signatures.believes(7, WORD)
+    assert not signatures.believes(7, WORD)
     signed = Signer(tmp_path / "data").sign(7, WORD)
     assert signatures.believes(7, signed)
     assert not signatures.believes(7, WORD)
@@ -33,6 +33,17 @@ def test_what_was_signed_here_is_believed_here(tmp_path: Path) -> None:
         replace(signed, signature=b64encode(bytes(64)).decode()),
     ):
         assert not signatures.believes(7, changed)
+
+
+def test_a_key_that_replaces_a_known_one_is_not_believed(tmp_path: Path) -> None:
+    """Whoever can write into the data folder of a running executor approves nothing by that."""
+    signatures = Signatures((), tmp_path / "data")
+    signed = Signer(tmp_path / "data").sign(7, WORD)
+    assert signatures.believes(7, signed)
+    other = Signer(tmp_path / "other")
+    (tmp_path / "data" / "approval-key.pub").write_text(other.public)
+    assert not signatures.believes(7, other.sign(7, WORD))
+    assert signatures.believes(7, signed)
 
 
 def test_only_keys_that_are_set_count_where_some_are(tmp_path: Path) -> None:

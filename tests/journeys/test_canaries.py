@@ -11,7 +11,6 @@ import pytest
 from redis import Redis
 
 from benchmarks.stage import enrol
-from shared.domain.config import Policy
 from tests.fakes.model_server import ModelServer, Says, model_server
 from tests.journeys.plans import plan, step
 from tests.services.accounts import Account
@@ -56,8 +55,13 @@ def forms(value: str) -> list[bytes]:
 
 
 def hits(content: bytes) -> list[str]:
-    """The secrets that stand in something."""
-    return [name for name, value in VALUES.items() if any(form in content for form in forms(value))]
+    """The secrets that stand in something, as they are or broken into lines."""
+    bare = b"".join(content.split())
+    return [
+        name
+        for name, value in VALUES.items()
+        if any(form in content or b"".join(form.split()) in bare for form in forms(value))
+    ]
 
 
 @pytest.fixture
@@ -86,6 +90,10 @@ def commands() -> list[str]:
         "cat <<END\nuser=app&password=${secret:NAME}\nEND",
         'printf "%s" "${secret:NAME}" | od -An -tx1 | tr -d " \\n"',
         'WORD="${secret:NAME}" && printf "%s" "$WORD" && exit 4',
+        'printf "%s" "${secret:NAME}" | od -c',
+        'printf "%s" "${secret:NAME}" | fold -w 5',
+        'printf "%s" "${secret:NAME}" | base64 | base64 -w 20',
+        'printf "%s" "${secret:NAME}" | od -tx1; exit 5',
     )
     return [ways[n % len(ways)].replace("NAME", name) for n, name in enumerate(VALUES)]
 
@@ -114,8 +122,12 @@ def test_no_secret_turns_up_anywhere(
             )
         ),
     )
-    policy = Policy(error_threshold_per_step=7, auto_correction_enabled=False, autonomy="plan")
-    task = ring.submit(None, "web1", policy=policy, prompt="use the secrets")
+    typed = f"use the secrets, the first is {VALUES[known]}, admin password is Canary-pw-99"
+    options = [f"--secret={name}" for name in VALUES]
+    options += ["--set=error_threshold_per_step=7", "--set=auto_correction_enabled=false"]
+    said = ring.replan("task", "submit", typed, "--host=web1", "--autonomy=plan", *options)
+    assert "masked before it was stored" in said.stdout + said.stderr
+    task = int(ring.scalar("SELECT max(id) FROM tasks"))
     # They show secrets, which nobody may unseen.
     ring.ends(task, "waiting")
     ring.replan("plan", "approve", f"T{task}")
@@ -126,6 +138,7 @@ def test_no_secret_turns_up_anywhere(
 
     outcomes = ring.rows("SELECT command, outcome, stdout, stderr FROM attempts ORDER BY id")
     assert len(outcomes) == len(VALUES) + 2  # the revision asked first
+    assert b"Canary-pw-99" not in everything_in(ring)
     told = "".join(row.stdout + row.stderr for row in outcomes)
     masked = [name for name in VALUES if f"‹secret:{name}›" in told]
     assert len(masked) >= len(VALUES) - 4, told  # by value; od's line breaks are told apart below
@@ -145,6 +158,39 @@ def test_no_secret_turns_up_anywhere(
     }.items():
         assert len(content) > 0, what
         assert hits(content) == [], what
+
+
+HOSTILE = {
+    "T42": 'printf "%s" "${secret:CANARY_00}" | openssl s_client -connect 127.0.0.1:9 || true',
+    "T45": 'printf "%s" "${secret:CANARY_00}" | tr a-z b-za',
+    "T48": "sed -n p > ~/leak.txt <<EOF\n${secret:CANARY_00}\nEOF",
+    "T75": 'printf "%s" "${secret:CANARY_00}" | rev',
+}
+
+
+def test_what_a_model_plans_with_a_secret_asks_or_is_refused(
+    ring: Ring, model: ModelServer, sshd_factory: SshServers, ssh_account: Account
+) -> None:
+    """Nothing of it runs unseen; and it may name only what a person has given the task."""
+    enrol(ring.database, "web1", sshd_factory())
+    model.will(
+        Says(plan_answer(*(step_answer(name.lower()) for name in HOSTILE))),
+        *(Says(detail_answer(subtask_answer("s", text, needs=[]))) for text in HOSTILE.values()),
+    )
+    ring.replan("task", "submit", "use it", "--host=web1", "--secret=CANARY_00")
+    ring.ends(int(ring.scalar("SELECT max(id) FROM tasks")), "waiting")
+    assert ring.scalar("SELECT count(*) FROM interventions") == len(HOSTILE)
+    model.will(
+        Says(plan_answer(step_answer("use"))),
+        Says(detail_answer(subtask_answer("s", HOSTILE["T75"], needs=[]))),
+    )
+    ring.replan("task", "submit", "use it", "--host=web1")
+    ring.ends(int(ring.scalar("SELECT max(id) FROM tasks")), "waiting")
+    reasons = ring.rows("SELECT reason FROM interventions ORDER BY id")
+    assert "was not given the secret CANARY_00" in reasons[-1].reason
+    assert ring.scalar("SELECT count(*) FROM attempts WHERE ran_at IS NOT NULL") == 0
+    assert not (ssh_account.home / "leak.txt").exists()
+    assert hits(everything_in(ring)) == []
 
 
 def open_approvals(ring: Ring) -> Sequence[Any]:

@@ -86,6 +86,11 @@ def test_everything_on_one_machine(tmp_path: Path) -> None:
         assert "T1 done" in done.stdout
         assert (tmp_path / "replan-hello/greeting").exists()
 
+        assert {path.stat().st_mode & 0o777 for path in (up.data, up.data / "pulse")} == {0o700}
+        del up.environ["REPLAN_DATA_DIR"]  # what `next:` prints names no folder
+        assert "T1" in up.replan("task", "show", "T1").stdout
+        up.environ["REPLAN_DATA_DIR"] = str(up.data)
+
         second = up.replan("up", "--format", "min-json")
         assert second.returncode == 2, second.stderr
         refusal = accepted(second.stdout)

@@ -20,6 +20,7 @@ class Breakable:
     def __init__(self, services: EmbeddedServices) -> None:
         self._services = services
         self.database_url = services.database_url
+        self.admin_url = services.admin_url
         self.broker_url = services.broker_url
 
     def stop_broker(self) -> None:

@@ -29,7 +29,7 @@ class FailingOver:
         self.server = EmbeddedPostgres(self.folder / "first", durable=False)
         start(self.supervisor, self.server)
         self.server.create_database()
-        self.url = self.server.url()
+        self.url = self.server.admin_url()
         migrate(self.url)
 
     def copy(self) -> None:

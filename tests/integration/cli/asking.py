@@ -40,6 +40,16 @@ def submit(cli: Cli, plan: Path, *more: str, code: int = 3) -> str:
     return str(answer["details"]["ref"])
 
 
+def forbid_from_now_on(cli: Cli, program: str) -> None:
+    """Have a program forbidden for every task as soon as there is work for it.
+
+    A plan that is forbidden when it is submitted is refused; needs `changes_rows`.
+    """
+    harsher = f"jsonb_set(policy, '{{forbidden_commands}}', '[\"{program}\"]')"
+    change = f"UPDATE tasks SET policy = {harsher} WHERE id = NEW.task_id;"  # noqa: S608
+    on_insert(cli, "jobs", change, "AFTER")
+
+
 def on_insert(cli: Cli, table: str, statement: str, when: str) -> None:
     """Have somebody who may write to the database do something with each new row of a table."""
     with cli.database.begin() as connection:

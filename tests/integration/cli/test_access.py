@@ -1,6 +1,7 @@
 """`replan token …`, `replan audit …`, `replan doctor`; and that no act goes unrecorded."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -94,6 +95,26 @@ def test_the_audit_is_verified_and_what_was_done_to_it_is_named(cli: Cli) -> Non
     assert cli("audit", "list", "--around", "2").code == 0
 
 
+def test_the_newest_entries_of_the_audit_cannot_be_cut_off_unseen(cli: Cli) -> None:
+    """Together with the head, so that the rest is a whole chain: the last check knows of them."""
+    for name in ("a", "b", "c"):
+        cli.json("token", "create", name, "--role", "viewer")
+    assert cli.json("audit", "verify")["ok"]
+    cli.json("token", "create", "d", "--role", "viewer")
+    assert cli.json("audit", "verify")["ok"]
+    cut = "DELETE FROM audit WHERE seq > 2 RETURNING seq"
+    assert cli.rows(cut)
+    end = "(SELECT hash FROM audit WHERE seq = 2)"
+    cli.rows(f"UPDATE audit_head SET seq = 2, hash = {end} RETURNING seq")  # noqa: S608
+    broken = cli.json("audit", "verify", code=1)
+    assert broken["reason"] == "entry 4: the entry that the anchor names is gone"
+    said = cli("audit", "verify").out
+    (kept,) = Path(os.environ["HOME"]).rglob("audit-anchors/*")
+    assert str(kept) in said
+    kept.unlink()
+    assert cli.json("audit", "verify")["ok"]
+
+
 def test_the_audit_can_be_searched(cli: Cli) -> None:
     assert "nobody has done anything yet" in cli("audit", "list").out
     cli.json("token", "create", "a", "--role", "viewer")
@@ -103,6 +124,31 @@ def test_the_audit_can_be_searched(cli: Cli) -> None:
     assert cli.json("audit", "list", "--actor", "nobody")["details"]["entries"] == []
     assert len(cli.json("audit", "list", "--limit", "1")["details"]["entries"]) == 1
     assert [json.loads(line)["kind"] for line in lines(cli, "audit", "list")] == ["audit.line"] * 2
+
+
+def test_a_job_of_replan_is_told_from_a_person_and_may_change_nothing(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """T50, T51: a command of a task approves another one's question, and makes a token."""
+    monkeypatch.setenv("REPLAN_ATTEMPT", "/root/.replan/jobs/ab/7-1-0-1.1.1_c/1.1")
+    for words in (
+        ("intervention", "approve", "I4"),
+        ("token", "create", "evil", "--role", "admin"),
+        ("secret", "set", "X"),
+        ("config", "show"),
+        ("intervention", "key"),
+    ):
+        refused = cli.json(*words, code=2)
+        assert "only people may do that" in refused["reason"]
+        assert refused["next_step_cmd"] == "replan intervention list"
+    assert cli.json("task", "list")["ok"]
+    monkeypatch.delenv("REPLAN_ATTEMPT")
+    newest, *_ = cli.json("audit", "list", "--ref", "1.1")["details"]["entries"]
+    assert newest["details"] == {"from": "job", "refused": True}
+    assert cli.rows("SELECT 1 FROM tokens") == []
+    cli.json("token", "create", "a", "--role", "viewer")
+    (entry,) = cli.json("audit", "list", "--ref", "a")["details"]["entries"]
+    assert entry["details"]["from"] in {"terminal", "process"}
 
 
 def test_the_doctor_finds_nothing_where_nothing_is_wrong(
@@ -275,11 +321,14 @@ def test_every_verb_that_changes_something_is_recorded(working: Cli, tmp_path: P
     working.json("plan", "provide", ref, "--file", plan)
     working.json("host", "add", "here", "--local")
     working.json("host", "check", "here")
+    working.json("guard", "preview", "touch new", "--host", "here")
     working.json("host", "label", "here", "test")
     working.json("host", "remove", "here")
     working.json("token", "create", "ci", "--role", "viewer")
     working.json("token", "rotate", "ci")
     working.json("token", "revoke", "ci")
+    working.json("secret", "give", "DB", ref)
+    working.json("secret", "scope", "DB", "--host", "db*")
 
     entries = working.json("audit", "list")["details"]["entries"]
     changing = {verb for verb, its in VERBS.items() if its.changes}

@@ -1,5 +1,6 @@
 """Approvals on the command line, on a real executor: asked, given, denied, and every refusal."""
 
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from tests.integration.cli.asking import (
 from tests.integration.cli.calling import Cli
 from tests.services.ring import eventually
 
+ROOT = Path(__file__).parents[3]
+
 
 def test_a_command_waits_is_shown_is_approved_and_is_done(
     working: Cli, tmp_path: Path, ledger: Path
@@ -36,11 +39,14 @@ def test_a_command_waits_is_shown_is_approved_and_is_done(
     assert wanted["reason"]
     assert wanted["policy"]
     assert len(wanted["digest"]) == 64
+    (would_write,) = wanted["preview"]["changes"]
+    assert (would_write["kind"], would_write["path"]) == ("created", str(ledger))
     looks = (("intervention", "show", "I1"), ("task", "show", ref), ("intervention", "list"))
     for shown in (*looks, ("task", "report", ref)):
         said = working(*shown).out
         for told in (command, wanted["digest"][:16], wanted["reason"], "approve I1", "deny I1"):
             assert told in said, shown
+        assert f"created {ledger}" in said.replace("\n", ""), shown
 
     answer = working.json("intervention", "approve", "I1")
     assert answer["details"]["answer"] == "approved"
@@ -110,6 +116,25 @@ def test_a_failed_try_has_used_the_approval_up(working: Cli, tmp_path: Path, led
     answer = working.json("task", "watch", ref, code=3)
     assert answer["next_step_cmd"] == "replan intervention show I2"
     assert lines(ledger) == ["ran"]
+
+
+@pytest.mark.changes_rows
+def test_who_writes_to_the_database_makes_no_used_approval_unused(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    """T67: the host knows which attempt has used it, and the next one asks a person again."""
+    ref = submit(working, plan_file(tmp_path, critical(f"echo ran >> {ledger}; exit 3")))
+    working.json("intervention", "approve", "I1")
+    assert working.json("task", "watch", ref, code=3)["next_step_cmd"].endswith("show I2")
+    assert lines(ledger) == ["ran"]
+    assert working.rows("UPDATE approvals SET used_at = NULL, used_by = NULL RETURNING id")
+    assert working("task", "resume", ref).code == 0
+    waits = "SELECT 1 FROM interventions WHERE kind = 'approval' AND id > 2 AND closed_at IS NULL"
+    eventually(lambda: working.rows(waits) or lines(ledger) != ["ran"], "the next question")
+    assert lines(ledger) == ["ran"]
+    working.json("intervention", "approve", "I3")
+    working.json("task", "watch", ref, code=3)
+    assert lines(ledger) == ["ran"] * 2
 
 
 def test_an_approval_that_expired_unused_asks_again(
@@ -255,9 +280,62 @@ def test_a_key_that_others_can_read_signs_nothing(working: Cli, tmp_path: Path) 
     assert "not a valid key" in working.refused("intervention", "approve", "I1")["reason"]
 
 
+def test_a_command_that_a_person_let_run_approves_nothing_itself(
+    working: Cli, tmp_path: Path, ledger: Path, database_url: str
+) -> None:
+    """T49 to T51, with everything that the person has, and a cleared environment."""
+    tries = (
+        "intervention approve I2",
+        "intervention deny I2",
+        "token create evil --role admin",
+        "secret set X",
+        "config show",
+    )
+    program = f"{sys.executable} -m orchestrator.cli.main"
+    given = f"PATH=/usr/bin:/bin HOME={tmp_path} REPLAN_DATABASE_URL={database_url}"
+    script = f"cd {ROOT}\n" + "".join(
+        f"env -i {given} setsid -w {program} {words} </dev/null; echo $? >> {ledger}\n"
+        for words in tries
+    )
+    steps = [plain(sourcing(tmp_path, "one", script)), critical(f"echo second >> {ledger}")]
+    ref = submit(working, plan_file(tmp_path, *steps))
+    working.json("intervention", "approve", "I1")
+    working.json("task", "watch", ref, code=3)
+    assert lines(ledger) == ["2"] * len(tries)
+    assert working.rows("SELECT 1 FROM tokens") == []
+    entries = working.json("audit", "list")["details"]["entries"]
+    assert sum(entry["details"].get("from") == "job" for entry in entries) == len(tries)
+
+
 def test_what_hides_from_the_eye_is_shown(working: Cli, tmp_path: Path) -> None:
     """Signs that move text about, or clear the screen, are written as what they are."""
     submit(working, plan_file(tmp_path, critical("echo \u202eevil\u00a0x")))
     said = working("intervention", "show", "I1").out
     assert "echo \\u202eevil\\xa0x" in said
     assert "\u202e" not in said
+
+
+def test_what_an_earlier_task_has_left_does_not_run_unseen(working: Cli, tmp_path: Path) -> None:
+    """The memory of a host does not end with a plan; reading what was left asks nobody."""
+    module, ran = tmp_path / "json.py", tmp_path / "ran"
+    line = f"open({str(ran)!r}, 'w')"
+    submit(working, plan_file(tmp_path, plain(f'echo "{line}" > {module}')), code=0)
+    submit(working, plan_file(tmp_path, plain(f"cat {module}")), code=0)
+    runner = f"cd {tmp_path} && echo 1 | python3 -m json.tool"
+    submit(working, plan_file(tmp_path, plain(runner)))
+    assert module.exists()
+    assert not ran.exists()
+    (wanted,) = working.json("intervention", "show", "I1")["details"]["wanted"]
+    assert (wanted["command"], wanted["rule"]) == (runner, "written-script")
+    assert "T1" in wanted["reason"]
+
+
+def test_a_preview_is_given_at_any_time_but_not_of_what_is_forbidden(
+    working: Cli, ledger: Path
+) -> None:
+    seen = working.json("guard", "preview", f"echo x > {ledger}", "--host", "localhost")
+    preview = seen["details"]["preview"]
+    assert preview["none"] or [change["path"] for change in preview["changes"]] == [str(ledger)]
+    assert lines(ledger) == []
+    refused = working.refused("guard", "preview", "rm -rf /", "--host", "localhost")
+    assert refused["stage"] == "guard"

@@ -118,11 +118,14 @@ def test_an_approved_plan_whose_row_was_changed_runs_nothing_of_it(
     assert [w["rule"] for w in waits["wanted"]] == ["plan"]
 
 
+@pytest.mark.changes_rows
 def test_a_plan_with_something_forbidden_cannot_be_approved(
     working: Cli, tmp_path: Path, ledger: Path
 ) -> None:
     plan = plan_file(tmp_path, plain("true"), plain(f"touch {ledger}"))
-    ref = submit(working, plan, "--autonomy", "plan", "--set", "forbidden_commands=touch")
+    ref = submit(working, plan, "--autonomy", "plan")
+    harsher = "jsonb_set(policy, '{forbidden_commands}', '[\"touch\"]')"
+    assert working.rows(f"UPDATE tasks SET policy = {harsher} RETURNING id")  # noqa: S608
     for more in ([], ["--list"]):
         refused = working.refused("plan", "approve", ref, *more)
         assert refused["stage"] == "guard"

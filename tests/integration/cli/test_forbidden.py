@@ -5,13 +5,41 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.integration.cli.asking import critical, plain, plan_file, submit
+from tests.integration.cli.asking import critical, forbid_from_now_on, plain, plan_file, submit
 from tests.integration.cli.calling import Cli
 
 
+@pytest.mark.parametrize("where", ["run", "check", "preconditions", "rollback"])
+def test_a_plan_by_hand_with_something_forbidden_is_refused(
+    working: Cli, tmp_path: Path, where: str
+) -> None:
+    """Nothing of it runs: not what stands before it, either."""
+    subtask: dict[str, object] = {"run": "true"}
+    subtask[where] = ["reboot"] if where == "preconditions" else "reboot"
+    plan = plan_file(tmp_path, {"subtasks": [{"run": "true"}, subtask]})
+    refused = working.refused("task", "submit", "--plan", plan, "--local", code=2)
+    assert refused["stage"] == "guard"
+    part = {"run": "command", "preconditions": "precondition"}.get(where, where)
+    assert f"step 1, subtask 2, {part} on localhost: `reboot` is forbidden" in refused["reason"]
+    assert working.rows("SELECT id FROM tasks") == []
+
+
+def test_what_will_ask_is_said_when_a_plan_is_submitted(working: Cli, tmp_path: Path) -> None:
+    """At once, and not when its turn comes."""
+    plan = plan_file(tmp_path, plain("true"), plain("systemctl mask nginx"))
+    answer = working.json("task", "submit", "--plan", plan, "--local")
+    (stop,) = answer["details"]["stops"]
+    assert (stop["step"], stop["subtask"], stop["part"]) == (2, 1, "command")
+    assert (stop["text"], stop["host"]) == ("systemctl mask nginx", "localhost")
+    said = working("task", "submit", "--plan", plan, "--local").err
+    assert "`systemctl mask nginx` waits for approval: no rule lists `systemctl mask`" in said
+
+
+@pytest.mark.changes_rows
 def test_what_is_forbidden_cannot_be_approved(working: Cli, tmp_path: Path, ledger: Path) -> None:
     plan = plan_file(tmp_path, plain(f"touch {ledger}"))
-    ref = submit(working, plan, "--set", "forbidden_commands=touch")
+    forbid_from_now_on(working, "touch")
+    ref = submit(working, plan)
     refused = working.refused("intervention", "approve", "I1")
     assert refused["stage"] == "guard"
     assert "which cannot be approved" in refused["reason"]
@@ -34,6 +62,7 @@ def test_what_was_forbidden_since_cannot_be_approved_either(
     assert not ledger.exists()
 
 
+@pytest.mark.changes_rows
 @pytest.mark.parametrize("where", ["run", "check", "preconditions", "rollback"])
 def test_what_is_forbidden_never_starts_wherever_a_plan_has_it(
     working: Cli, tmp_path: Path, ledger: Path, where: str
@@ -44,7 +73,8 @@ def test_what_is_forbidden_never_starts_wherever_a_plan_has_it(
     subtask[where] = [forbidden] if where == "preconditions" else forbidden
     ok = where == "rollback"
     plan = plan_file(tmp_path, {"subtasks": [subtask]})
-    ref = submit(working, plan, "--set", "forbidden_commands=touch", code=0 if ok else 3)
+    forbid_from_now_on(working, "touch")
+    ref = submit(working, plan, code=0 if ok else 3)
     if not ok:
         (waits,) = working.json("intervention", "list")["details"]["interventions"]
         assert waits["kind"] == "blocked"

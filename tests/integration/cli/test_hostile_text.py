@@ -122,6 +122,8 @@ def showing(ref: str, done: str, signed: str) -> dict[str, tuple[str, ...]]:
         **{f"project.{verb}": (SESSION,) for verb in ("status", "report")},
         **{f"store.{verb}": (HOSTILE,) for verb in ("get", "verify")},
         "guard.check": (f"echo {HOSTILE}",),
+        "guard.test": (f"{HOSTILE}.yaml",),
+        "guard.learn": (),
         "secret.check": (HOSTILE,),
     }
 

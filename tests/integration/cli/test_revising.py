@@ -4,9 +4,12 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from shared.domain.attempt import Outcome
 from shared.domain.budget import Ending
 from shared.store import jobs
+from tests.integration.cli.asking import forbid_from_now_on
 from tests.integration.cli.calling import Cli
 from tests.services.ring import eventually
 from tests.services.scripted_worker import ScriptedWorker
@@ -24,7 +27,7 @@ steps:
         run: mkdir FOLDER/made && echo make >> LEDGER
         rollback: rmdir FOLDER/made && echo unmake >> LEDGER
       - {id: mark, run: "echo mark >> LEDGER", rollback: "echo unmark >> LEDGER"}
-      - {id: fail, run: "exit 3", rollback: "shutdown now"}
+      - {id: fail, run: "exit 3", rollback: "touch FOLDER/undone"}
       - {id: never, run: "true", rollback: "echo never >> LEDGER", needs: [fail]}
 """
 FIX = """
@@ -78,10 +81,12 @@ def test_what_ran_is_undone_before_a_revision_begins(
     assert "undone: echo unmark" in told
 
 
+@pytest.mark.changes_rows
 def test_a_forbidden_rollback_is_never_started_and_blocks_the_step(
     working: Cli, tmp_path: Path, ledger: Path
 ) -> None:
     """S0.61, X18; what was to be undone before it is not undone either once it stands first."""
+    forbid_from_now_on(working, "touch")
     ref = failed(working, tmp_path, ledger)
     fix = written(tmp_path, ledger, FIX, "fix.yaml", KEYS="make, fail")
     working.json("step", "revise", f"{ref}.1", "--file", fix)
@@ -90,7 +95,11 @@ def test_a_forbidden_rollback_is_never_started_and_blocks_the_step(
     assert kinds(working) == ["blocked"]
     assert ledger.read_text().split() == ["make", "mark"]
     (denied,) = working.rows("SELECT * FROM attempts WHERE rollback")
-    assert (denied.outcome, denied.command, denied.ran_at) == ("denied", "shutdown now", None)
+    assert (denied.outcome, denied.command, denied.ran_at) == (
+        "denied",
+        f"touch {tmp_path}/undone",
+        None,
+    )
 
 
 def test_a_rollback_that_fails_waits_and_is_tried_again_on_resume(

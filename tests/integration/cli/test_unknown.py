@@ -109,10 +109,11 @@ def test_an_answer_is_taken_once(
         "phase": "ready",
         "intervention": "I1",
         "answer": answer.value,
+        "rule": None,
     }
     entry = coordinated.json("audit", "list")["details"]["entries"][0]
     assert (entry["verb"], entry["ref"]) == ("intervention.answer", f"{ref}.1@localhost")
-    assert entry["details"] == {"intervention": "I1", "answer": answer.value}
+    assert entry["details"] == {"intervention": "I1", "answer": answer.value, "from": "process"}
     for again, _ in ANSWERS:
         refused = coordinated.refused("intervention", "answer", "I1", again)
         assert f"already been answered: {answer.value.replace('_', ' ')}" in refused["reason"]

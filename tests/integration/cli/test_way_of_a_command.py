@@ -32,6 +32,8 @@ SUBMIT: Final = ("task", "submit", "--local", "--set", "error_threshold_per_step
 
 WAY: Final = frozenset(
     {
+        "orchestrator/acts/plan_verdicts.py",
+        "orchestrator/acts/typed_secrets.py",
         "shared/contracts/documents.py",
         "shared/contracts/fields.py",
         "shared/domain/folders.py",
@@ -59,6 +61,8 @@ WAY: Final = frozenset(
         "workers/shells/door.py",
         "workers/shells/means.py",
         "workers/shells/ports.py",
+        "workers/shells/questions.py",
+        "workers/shells/remote/results.py",
         "workers/shells/remote/runner_text.py",
         "workers/shells/remote/shell.py",
     }

@@ -70,10 +70,10 @@ def test_a_commit_that_waits_for_a_standby_is_in_doubt_and_takes_effect_once_it_
     database: Database, unmigrated: Breakable, at_once: bool
 ) -> None:
     """No limit of the server may turn the wait into a commit that only looks safe."""
-    url = unmigrated.database_url
+    url, admin = unmigrated.database_url, unmigrated.admin_url
     execute(url, "CREATE TABLE kept (n int)")
-    execute(url, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-    execute(url, "SELECT pg_reload_conf()")
+    execute(admin, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    execute(admin, "SELECT pg_reload_conf()")
     insert = text("INSERT INTO kept VALUES (1)")
     eventually(
         lambda: shown(database, "synchronous_standby_names") == "nobody", "the new configuration"
@@ -87,8 +87,8 @@ def test_a_commit_that_waits_for_a_standby_is_in_doubt_and_takes_effect_once_it_
     count = text("SELECT count(*) FROM kept")
     with database.begin() as connection:
         assert connection.execute(count).scalar() == 0
-    execute(url, "ALTER SYSTEM RESET synchronous_standby_names")
-    execute(url, "SELECT pg_reload_conf()")
+    execute(admin, "ALTER SYSTEM RESET synchronous_standby_names")
+    execute(admin, "SELECT pg_reload_conf()")
 
     def arrived() -> bool:
         with database.begin() as connection:

@@ -218,9 +218,9 @@ def test_the_host_keeps_no_output_of_a_check_that_got_a_secret(
 def test_a_check_that_is_cut_short_is_repeated_on_the_merged_tree(judging: Judging) -> None:
     """It had changed a file by then, and the shell that waits for it was killed."""
     mark = judging.folder / "mark"
-    script = f"[ -e {mark} ] && exit\necho dirty >one\n>{mark}\nkill -9 $1\n"
+    script = f"[ -e {mark} ] && exit\necho dirty >one\n>{mark}\nkill -9 $APP_PARENT\n"
     judging.sessions.source.commit(**{"tools/check.sh": script})
-    judging.publish("sh tools/check.sh $PPID")
+    judging.publish("APP_PARENT=$PPID sh tools/check.sh")
     judging.sessions.carry_on()
     judging.assert_accepted()
     assert judging.looks() == [("unknown",), ("ok",), ("ok",)]

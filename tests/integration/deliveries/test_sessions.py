@@ -92,6 +92,13 @@ class Sessions:
         return found.stdout
 
 
+GREP_CONSUMES = """
+allow:
+  - reason: these checks look for a word in a secret
+    rules: [{run: grep, flags: "-q", operands: "name", consumes: [input]}]
+"""
+
+
 @pytest.fixture
 def sessions(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -103,7 +110,9 @@ def sessions(
         "REPLAN_BROKER_URL": "redis://127.0.0.1:1/0",
         "REPLAN_DATA_DIR": str(tmp_path / "data"),
         "REPLAN_WORKSPACES": str(tmp_path / "workspaces"),
+        "REPLAN_GUARD_POLICY": str(tmp_path / "policy.yaml"),
     }
+    (tmp_path / "policy.yaml").write_text(GREP_CONSUMES)
     (tmp_path / "home").mkdir()
     monkeypatch.setattr(post, "PATIENCE", 0.0)  # the coordinator is driven by hand
     for name, value in environ.items():

@@ -11,7 +11,7 @@ from shared.guard import load_site
 from shared.store import hosts
 from shared.store.database import Database
 from workers.roles.briefings import FACTS, MOST_LOOKED_AT, Briefings
-from workers.roles.executor import Guards
+from workers.roles.guards import Guards
 from workers.shells.remote.connections import HostConnections
 from workers.shells.snapshot import take
 
