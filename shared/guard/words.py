@@ -1,7 +1,7 @@
 """Programs with their words as a host would see them; unknown parts stay unknown."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 HOME = "\ue000"
 """Stands for the unknown home directory inside texts; a command that holds it is never read."""
@@ -50,34 +50,35 @@ Piece = Text | Glob | Hole
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word: its pieces, in order."""
+    """One word: its pieces, in order.
+
+    `literal` is the exact text, or None when any of it is unknown; `prefix` is the known text at
+    its beginning. Both are asked for far more often than words are made.
+    """
 
     pieces: tuple[Piece, ...]
+    literal: str | None = field(init=False, repr=False, compare=False)
+    prefix: str = field(init=False, repr=False, compare=False)
 
-    @property
-    def literal(self) -> str | None:
-        """The exact text, or None when any of it is unknown."""
-        if len(self.pieces) == 1 and isinstance(self.pieces[0], Text):
-            return self.pieces[0].value
-        texts = [piece.value for piece in self.pieces if isinstance(piece, Text)]
-        return "".join(texts) if len(texts) == len(self.pieces) else None
-
-    @property
-    def prefix(self) -> str:
-        """The known text at its beginning."""
-        if len(self.pieces) == 1 and isinstance(self.pieces[0], Text):
-            return self.pieces[0].value
-        known = []
-        for piece in self.pieces:
-            if not isinstance(piece, Text):
-                break
-            known.append(piece.value)
-        return "".join(known)
+    def __post_init__(self) -> None:
+        """Work out what is known of it."""
+        pieces = self.pieces
+        if len(pieces) == 1 and isinstance(pieces[0], Text):
+            prefix, known = pieces[0].value, True
+        else:
+            texts: list[str] = []
+            for piece in pieces:
+                if not isinstance(piece, Text):
+                    break
+                texts.append(piece.value)
+            prefix, known = "".join(texts), len(texts) == len(pieces)
+        object.__setattr__(self, "prefix", prefix)
+        object.__setattr__(self, "literal", prefix if known else None)
 
     @property
     def unknown(self) -> bool:
         """True when part of it is known only at run time, file names aside."""
-        return any(isinstance(piece, Hole) for piece in self.pieces)
+        return self.literal is None and any(isinstance(piece, Hole) for piece in self.pieces)
 
     @property
     def numeric(self) -> bool:
@@ -104,19 +105,26 @@ class Word:
     @property
     def splits(self) -> bool:
         """True when it may turn into several words, or none."""
-        return any(isinstance(piece, Hole) and piece.split for piece in self.pieces)
+        return self.literal is None and any(
+            isinstance(piece, Hole) and piece.split for piece in self.pieces
+        )
 
     @property
     def makers(self) -> tuple["Run", ...]:
         """The commands whose output is part of it."""
+        if self.literal is not None:
+            return ()
         return tuple(m for piece in self.pieces if isinstance(piece, Hole) for m in piece.makers)
 
     def __str__(self) -> str:
         """The word for a message: unknown parts are shown as an ellipsis."""
-        return self.with_placeholder("…").replace(HOME, "~")
+        shown = self.with_placeholder("…") if self.literal is None else self.literal
+        return shown.replace(HOME, "~")
 
     def with_placeholder(self, placeholder: str) -> str:
         """The text with `placeholder` in the place of every unknown part."""
+        if self.literal is not None:
+            return self.literal
         shown = []
         for piece in self.pieces:
             match piece:

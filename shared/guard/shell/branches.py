@@ -7,19 +7,18 @@ from typing import Protocol
 from shared.guard.paths import NOWHERE
 from shared.guard.secret_words import unknown_like
 from shared.guard.shell.expand import Expansion
+from shared.guard.shell.loops import MOST_TURNS, grows, objection
 from shared.guard.shell.scope import Scope, merge
 from shared.guard.shell.streams import Effect, Input, unchanged
 from shared.guard.shell.tree import AndOr, Block, Case, If, Loop, Pipeline, Statement
 from shared.guard.shell.variables import changes_programs, holds_command
-from shared.guard.words import Run, Word, join, number_word, unknown_word
+from shared.guard.words import Glob, Run, Word, join, number_word, unknown_word
 
 MOST_ITEMS = 32
 """A loop over more words is followed with an unknown one."""
 
 MOST_PASSES = 4
 """A loop that still changes variables after so many turns is followed with all unknown."""
-
-_NEVER_WAIT = frozenset({":", "true", "false", "echo", "printf", "test", "["})
 
 
 class Branching(Protocol):
@@ -125,19 +124,22 @@ def _loop(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Effect:
             expansion = walk.expansion(scope)
             items = expansion.words(loop.items)
             scope = expansion.scope
-            if len(items) <= MOST_ITEMS and not any(item.splits for item in items):
+            known = len(items) if not any(item.splits for item in items) else None
+            turns = None if any(isinstance(p, Glob) for w in items for p in w.pieces) else known
+            if why := grows(loop, turns):
+                walk.doubt("endless-loop", why)
+            if known is not None and known <= MOST_ITEMS:
                 return _for_each(walk, loop, items, scope, given)
+            if any(_counts_far(run) for item in items for run in item.makers):
+                walk.doubt("endless-loop", "a loop takes very many turns")
             numeric = all(item.numeric for item in items)
             each = number_word() if numeric else unknown_like(*items)
             return _repeat(walk, loop, scope.assign(loop.name, each), given)
         if loop.name:
             scope = scope.assign(loop.name, unknown_word())
-        first = walk.count
-        outcome = _repeat(walk, loop, scope, given)
-        programs = [run.program for run in walk.makers_since(first)]
-        if programs and set(programs) <= _NEVER_WAIT and programs[0] in (":", "true"):
-            walk.doubt("endless-loop", "a loop never waits and never ends")
-        return outcome
+        if why := objection(loop) or grows(loop, None):
+            walk.doubt("endless-loop", why)
+        return _repeat(walk, loop, scope, given)
 
 
 def _for_each(walk: Branching, loop: Loop, items: list[Word], scope: Scope, given: Input) -> Effect:
@@ -157,6 +159,12 @@ def _repeat(walk: Branching, loop: Loop, scope: Scope, given: Input) -> Effect:
         scope = wider
     scope = replace(scope.forget(frozenset(scope.variables)), arguments=None)
     return unchanged(merge(_once(walk, loop, scope, given), scope))
+
+
+def _counts_far(run: Run) -> bool:
+    """Whether it prints more numbers than a loop may take turns over."""
+    texts = [word.literal or "" for word in run.argv[1:]]
+    return run.program == "seq" and any(t.isdigit() and int(t) > MOST_TURNS for t in texts)
 
 
 def _widen(before: Scope, after: Scope) -> Scope:

@@ -107,7 +107,8 @@ class Conversion:
         return Group(self.block(node.get("Stmts")), apart=node["Type"] == "Subshell")
 
     def _while(self, node: Node) -> Loop:
-        return Loop(self.block(node.get("Cond")), self.block(node.get("Do")))
+        until = bool(node.get("Until"))
+        return Loop(self.block(node.get("Cond")), self.block(node.get("Do")), until=until)
 
     def _function(self, node: Node) -> Function:
         return Function(node["Name"]["Value"], self._statement(node["Body"]))
@@ -208,7 +209,7 @@ class Conversion:
         loop, body = node["Loop"], self.block(node.get("Do"))
         if loop["Type"] == "CStyleLoop":
             head = self._arithmetic(*(loop.get(part) for part in ("Init", "Cond", "Post")))
-            return Loop((), body, arithmetic=head)
+            return Loop((), body, arithmetic=head, unbounded=loop.get("Cond") is None)
         given = loop.get("Items")
         if given is None and loop.get("InPos"):
             given = []

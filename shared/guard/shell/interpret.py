@@ -12,7 +12,8 @@ from shared.guard.shell.branches import follow_branches
 from shared.guard.shell.convert import Unreadable
 from shared.guard.shell.execute import execute
 from shared.guard.shell.expand import Expansion
-from shared.guard.shell.parse import BadSyntax, Dialect, Shfmt, dialects
+from shared.guard.shell.loops import feeds_itself
+from shared.guard.shell.parse import UNREADABLE, BadSyntax, Dialect, Shfmt, dialects
 from shared.guard.shell.redirected import names_descriptor, redirected_input
 from shared.guard.shell.scope import Scope, merge
 from shared.guard.shell.streams import Effect, Input, silent, sources, unchanged
@@ -149,11 +150,11 @@ class Walk:
             try:
                 followed = self._in_dialect(text, dialect, scope, given)
             except BadSyntax as error:
-                self.doubt("unreadable", str(error))
+                self.doubt(UNREADABLE, str(error))
                 if dialect is Dialect.POSIX and interpreter != "dash" and not waiting:
                     waiting = [Dialect.BASH]  # the worst it can be where `sh` is bash
             except Unreadable as error:
-                self.doubt("unreadable", str(error))
+                self.doubt(UNREADABLE, str(error))
             except TooManyWords as error:
                 self.doubt("too-large", str(error))
             else:
@@ -255,6 +256,8 @@ class Walk:
                 if redirect.descriptor in ("", "1") and redirect.operator != "<>":
                     outputs.append((target, redirect.appends))
         first = self.count
+        if feeds_itself(statement):
+            self.doubt("endless-loop", "a loop writes to the file that it reads")
         outcome = self._command(statement, expansion.scope, given)
         if not opened:
             return outcome

@@ -2,7 +2,7 @@
 
 import re
 
-from shared.guard.programs.numbers import prints_numbers
+from shared.guard.programs.numbers import prints_numbers, prints_one
 from shared.guard.shell.parse import Dialect
 from shared.guard.shell.quoting import echo_escapes, printf_escapes
 from shared.guard.words import Hole, Text, Word, join, literal_word, number_word
@@ -18,7 +18,9 @@ def output(
 ) -> Word | None:
     """The standard output of a run, or None when it is not known; `given` is its input."""
     if prints_numbers(program, words, given):
-        return number_word(several=program not in _PRINT_A_NAME)
+        one = program in _PRINT_A_NAME or prints_one(program, words)
+        one = one or (given is not None and given.filled and not given.splits)
+        return number_word(several=not one)
     match program:
         case "echo":
             return _echo(words, dialect)
@@ -30,12 +32,24 @@ def output(
             return given
         case "mktemp":
             return _mktemp(words)
+        case "git" if _names_a_revision(words):
+            return Word((Hole(below=True),))
         case _ if program in _PRINT_A_NAME:
             return Word((Hole(below=True),))
         case "true" | ":" | "cd" | "export" | "set" | "test" | "[" | "sleep" | "exit":
             return literal_word("")
         case _:
             return None
+
+
+def _names_a_revision(words: tuple[Word, ...]) -> bool:
+    """`git rev-parse --short HEAD`, `git describe --tags`: one name, without blanks and `..`."""
+    texts = [word.literal or "" for word in words]
+    plain = [text for text in texts if not text.startswith("-")]
+    options = {text for text in texts if text.startswith("-")}
+    return (plain in (["rev-parse", "HEAD"], ["describe"])) and options <= {
+        *("--short", "--verify", "--tags", "--always", "--abbrev=0", "--long"),
+    }
 
 
 def _mktemp(words: tuple[Word, ...]) -> Word | None:

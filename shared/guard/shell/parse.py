@@ -22,6 +22,8 @@ TIMEOUT = 3.0
 """Seconds one parse may take; a usual one takes three thousandths."""
 MOST_JSON = 16 * 1024 * 1024
 CACHED_TREES = 1024
+UNREADABLE = "unreadable"
+"""The rule of a text that does not parse."""
 MOST_TOGETHER = 64 * 1024
 """Bytes of texts that one process is given at once."""
 _PARSED_AT_MOST_ONCE = 4096
@@ -286,3 +288,18 @@ def _missing(what: str) -> Misconfigured:
         stage="guard",
         next_step=ShellCommand("python -m pip install shfmt-py"),
     )
+
+
+def syntax_error(text: str) -> str:
+    """Why neither grammar of a shell has this text; empty if one has it, or it cannot be read."""
+    told = ""
+    for dialect in Dialect:
+        try:
+            installed_shfmt().parse(text, dialect)
+        except BadSyntax as error:
+            told = str(error)
+        except Unreadable:
+            return ""
+        else:
+            return ""
+    return told

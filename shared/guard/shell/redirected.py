@@ -1,12 +1,15 @@
 """What a redirection gives a command to read."""
 
+import re
+
 from shared.guard.secret_words import secret_behind
 from shared.guard.shell.expand import Expansion
 from shared.guard.shell.interpreter import Interpreter
 from shared.guard.shell.streams import Input
 from shared.guard.shell.tree import Redirect
-from shared.guard.words import Text, Word
+from shared.guard.words import Text, Word, literal_word
 
+_CONNECTION = re.compile(r"/dev/tcp/([\w.:-]+)/(\d+)")
 _STANDARD = ("", "0")
 
 
@@ -17,7 +20,7 @@ def redirected_input(
     if redirect.body is not None:
         return _of_text(walk, redirect, expansion.value(redirect.body), given)
     if target.prefix.startswith(("/dev/tcp/", "/dev/udp/")):
-        walk.doubt("network-redirect", f"it opens a network connection: {target}")
+        return _of_network(walk, redirect, target, expansion)
     if redirect.operator in ("<", "<>"):
         walk.add_run((), "", expansion.scope, reads=(target,))
         if redirect.descriptor in _STANDARD:
@@ -27,6 +30,17 @@ def redirected_input(
     if redirect.operator == "<&":
         return Input(piped=True)
     return given
+
+
+def _of_network(walk: Interpreter, redirect: Redirect, target: Word, expansion: Expansion) -> Input:
+    """What is only read from a connection is opened as `nc -z` opens it: nothing is sent."""
+    found = _CONNECTION.fullmatch(target.literal or "")
+    if found is None or redirect.operator != "<":
+        walk.doubt("network-redirect", f"it opens a network connection: {target}")
+    else:
+        words = tuple(map(literal_word, ("nc", "-z", *found.groups())))
+        walk.add_run(words, "nc", expansion.scope)
+    return Input(file=target, piped=True)
 
 
 def names_descriptor(redirect: Redirect, target: Word) -> bool:

@@ -163,7 +163,8 @@ class If:
 class Loop:
     """`while` and `until` (`name` is empty), or `for` and `select` over `items` (None: `"$@"`).
 
-    `arithmetic` stands in the head of `for ((…))`.
+    `arithmetic` stands in the head of `for ((…))`, which is `unbounded` without a condition;
+    `until` tells it from `while`.
     """
 
     condition: "Block"
@@ -171,6 +172,8 @@ class Loop:
     name: str = ""
     items: tuple[WordNode, ...] | None = None
     arithmetic: Arithmetic | None = None
+    until: bool = False
+    unbounded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,12 @@ _OUTPUT_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "ln": ("t", ("target-directory",)),
     "install": ("t", ("target-directory",)),
 }
-_WRITE_ALL = frozenset({"tee", "truncate", "shred", "badblocks", "sponge"})
+_NO_FOLDER = re.compile(r"-[a-zA-Z]*T[a-zA-Z]*|--no-target-directory")
+_WRITE_ALL = frozenset({"tee", "shred", "badblocks", "sponge"})
 _WRITE_LAST = frozenset({"cp", "mv", "ln", "install", "rsync", "scp"})
 _COPY = frozenset({"cp", "mv", "ln", "install"})
 _WRITE_BUT_FIRST = frozenset({"ddrescue", "dcfldd", "dd_rescue"})
+_TRUNCATE_VALUE = re.compile(r"-[co]*[sr]|--(?:s[a-z]*|r[a-z]*)")
 _SED_OPTION = re.compile(r"-.")
 _SED_SCRIPT = re.compile(
     r"-[nErsuz]*[ef](?P<short>.*)|--(?:e[a-z]*|fi[a-z]*)(?:=(?P<long>.*))?", re.DOTALL
@@ -102,6 +104,8 @@ def output_files(program: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
     plain = operands(words)
     if program in _WRITE_ALL:
         found += plain
+    elif program == "truncate":
+        found += _truncated(words)
     elif program == "sed" and _in_place(words):
         found += _edited(words)
     elif program in _WRITE_LAST:
@@ -115,6 +119,22 @@ def output_files(program: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
             words[i + 1] for i, w in enumerate(words[:-1]) if w.literal in _PREDICATES_THAT_WRITE
         ]
     return tuple(found)
+
+
+def _truncated(words: tuple[Word, ...]) -> list[Word]:
+    """The files that `truncate` changes: no size is one of them, and no file to take it from."""
+    if any(word.splits for word in words):
+        return operands(words)
+    rest = iter(words)
+    files: list[Word] = []
+    for word in rest:
+        if word.prefix == "--":
+            return [*files, *rest]
+        if word.literal is not None and _TRUNCATE_VALUE.fullmatch(word.literal):
+            next(rest, None)
+        elif not word.prefix.startswith("-"):
+            files.append(word)
+    return files
 
 
 def _in_place(words: tuple[Word, ...]) -> bool:
@@ -151,7 +171,7 @@ def copies(program: str, words: tuple[Word, ...]) -> list[tuple[Word, Word]]:
     pairs = []
     for source in from_where:
         pairs.append((source, target))
-        if source.literal is not None:
+        if source.literal is not None and not any(map(_NO_FOLDER.fullmatch, map(str, words))):
             name = literal_word(source.literal.rpartition("/")[2])
             pairs.append((source, join((target, name), "/")))
     return pairs
