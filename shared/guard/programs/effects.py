@@ -119,6 +119,9 @@ _LETTERS_DESTROY: dict[str, str] = {
 }
 """Options of one letter, alone or in a bundle, with which a program takes something away."""
 
+_OUTPUT_LETTERS = {"curl": "o", "sort": "o", "wget": "O"}
+_NOWHERE = frozenset({"/dev/null", "/dev/stdout"})
+
 _SQL_READS = frozenset({"select", "show", "explain", "describe", "desc", "values", "table"})
 
 
@@ -131,6 +134,7 @@ def losses(program: str, words: Words) -> Effect | None:
         return Effect.DESTROYS
     if program in _STOPPERS:
         return Effect.STOPS
+    words = _without_discarded(program, words)
     if any(_OPTIONS_DESTROY.fullmatch(word) for word in words):
         return Effect.DESTROYS
     if program in _CONTAINERS:
@@ -141,6 +145,19 @@ def losses(program: str, words: Words) -> Effect | None:
     if _has_letter(words, _LETTERS_DESTROY.get(program, "")):
         return Effect.DESTROYS
     return _SPECIAL[program](words) if program in _SPECIAL else None
+
+
+def _without_discarded(program: str, words: Words) -> Words:
+    """The words without the option that sends the output nowhere."""
+    letter = _OUTPUT_LETTERS.get(program)
+    kept: list[str] = []
+    for word in words:
+        before = kept[-1] if kept else ""
+        if letter and word in _NOWHERE and re.fullmatch(rf"-[A-Za-z]*{letter}", before):
+            kept[-1] = before[:-1]
+        else:
+            kept.append(word)
+    return kept
 
 
 def _containers(words: Words) -> Effect | None:

@@ -1,5 +1,6 @@
 """What `find` runs, and which programs besides `rm` delete whole directories."""
 
+import re
 from dataclasses import dataclass
 
 from shared.guard.words import Hole, Text, Word, literal_word
@@ -18,6 +19,7 @@ _VALUED = frozenset(
         "-files0-from",
     ]
 )
+_TRIES_ONLY = re.compile(r"-[a-zA-Z]*n[a-zA-Z]*|--dry-run")
 _SELECTS_NOTHING = _VALUED | frozenset(
     [
         "-xdev",
@@ -89,6 +91,8 @@ def search(words: tuple[Word, ...]) -> Search:
 
 def deletions(program: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
     """The directories of which a program other than rm deletes all, or nearly all."""
+    if program == "rsync" and any(_TRIES_ONLY.fullmatch(str(word)) for word in words):
+        return ()
     if program == "rsync" and any(word.prefix.startswith("--del") for word in words):
         return tuple(word for word in words if not word.prefix.startswith("-"))[-1:]
     if program != "find":

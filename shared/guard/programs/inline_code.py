@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from shared.guard.programs.mongo_looks import mongo_only_looks
 from shared.guard.words import Word
 
 SHELL_NAMES = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "rbash"})
@@ -117,7 +118,9 @@ def codes(program: str, words: tuple[Word, ...]) -> Iterator[Code]:
     """Everything in the arguments of `program` that it would run."""
     name = language(program)
     yield from map(Embedded, option_values(words, *_SHELL_OPTIONS.get(name, ("", ()))))
-    if any(True for _ in option_values(words, *_FOREIGN_OPTIONS.get(name, ("", ())))):
+    foreign = option_values(words, *_FOREIGN_OPTIONS.get(name, ("", ())))
+    harmless = _ONLY_LOOKS.get(name)
+    if any(harmless is None or not harmless(value.literal or "") for value in foreign):
         yield Foreign(f"{name} is given a program in its own language")
     if name in _LOOKED_INTO:
         yield from _LOOKED_INTO[name](words)
@@ -125,7 +128,7 @@ def codes(program: str, words: tuple[Word, ...]) -> Iterator[Code]:
 
 def language(program: str) -> str:
     """The name without its version: `python3.11` becomes `python`."""
-    stripped = re.sub(r"[0-9.]+$", "", program)
+    stripped = program.rstrip("0123456789.")
     return stripped if stripped in INTERPRETERS or stripped in _FOREIGN_OPTIONS else program
 
 
@@ -231,6 +234,8 @@ def _sed_runs(script: str) -> bool:
 
 def option_values(words: tuple[Word, ...], letters: str, longs: tuple[str, ...]) -> Iterator[Word]:
     """The values given to the options named, attached or apart."""
+    if not letters and not longs:
+        return
     for index, word in enumerate(words):
         prefix = word.prefix
         if not prefix.startswith("-") or prefix == "-":
@@ -256,6 +261,10 @@ def option_values(words: tuple[Word, ...], letters: str, longs: tuple[str, ...])
                 yield following[0]
 
 
+_ONLY_LOOKS: dict[str, Callable[[str], bool]] = {
+    "mongosh": mongo_only_looks,
+    "mongo": mongo_only_looks,
+}
 _LOOKED_INTO: dict[str, Callable[[tuple[Word, ...]], Iterator[Code]]] = {
     **dict.fromkeys(("ssh", "scp", "sftp", "autossh"), _ssh),
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),

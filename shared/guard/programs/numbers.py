@@ -6,6 +6,7 @@ program has read.
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from shared.guard.words import Run, Word
 
@@ -26,16 +27,20 @@ def prints_numbers(program: str, words: Sequence[Word], given: Word | None) -> b
 
     `given` is its input, None when that is not known. Blanks and line breaks may stand between.
     """
+    prints = _PRINTERS.get(program)
+    if prints is None and program not in _FILTERS:
+        return False
     texts = [word.literal for word in words]
     options = [word for word in words if word.prefix.startswith("-") and len(word.prefix) > 1]
     operands = [word for word in words if word not in options]
     if program in _FILTERS and given is not None and given.numeric:
         return all(text is not None and re.fullmatch(r"-[A-Za-z]?[0-9]*|[0-9]+", text)
                    for text in texts)  # fmt: skip
-    prints = _PRINTERS.get(program)
     if prints is None or any(option.literal is None for option in options):
         return False
-    if any(not word.prefix and not word.numeric for word in operands):
+    values = {after for word, after in pairwise(words) if word.literal == "-d"}
+    given_there = values if program == "date" else set()
+    if any(not word.prefix and not word.numeric and word not in given_there for word in operands):
         return False  # it may be an option at run time, such as another format
     return prints([str(option) for option in options], operands)
 
@@ -173,6 +178,7 @@ def _curl(options: list[str], operands: list[Word]) -> bool:
     )
 
 
+_PID_FILE = re.compile(r"(?:/var)?/run/(?:[\w@-]+/)?[\w@.-]+\.pid")
 _KERNEL = re.compile(
     r"/proc/(meminfo|loadavg|uptime|sys/(vm|fs|net)/[\w/-]+)|/sys/class/net/\w+/mtu"
 )
@@ -186,8 +192,48 @@ def _kernel(options: list[str], operands: list[Word]) -> bool:
     return (
         not options
         and bool(operands)
-        and all(_KERNEL.fullmatch(word.literal or "") for word in operands)
+        and all(
+            _KERNEL.fullmatch(word.literal or "") or _PID_FILE.fullmatch(word.literal or "")
+            for word in operands
+        )
     )
+
+
+def _systemctl(options: list[str], operands: list[Word]) -> bool:
+    """`systemctl show -p MainPID --value UNIT`: a number alone."""
+    texts = [word.literal for word in operands]
+    attached = [o.partition("=")[2] for o in options if o.startswith("--property=")]
+    attached += [o[2:] for o in options if re.fullmatch(r"-p\w+", o)]
+    attached += [text or "" for text in texts[1:2] if "-p" in options]
+    plain = all(re.fullmatch(r"--value|-p\w*|--property=\w+|-P", option) for option in options)
+    if "-P" in options:
+        return plain and texts[:2] in (["show", "MainPID"], ["show", "NRestarts"])
+    return plain and "--value" in options and texts[:1] == ["show"] and attached in _SERVICE_NUMBERS
+
+
+_SERVICE_NUMBERS = (
+    ["MainPID"],
+    ["NRestarts"],
+    ["ExecMainStatus"],
+    ["MemoryCurrent"],
+    ["TasksCurrent"],
+)
+
+
+def prints_one(program: str, words: Sequence[Word]) -> bool:
+    """Whether what prints numbers prints one of them at most, or none."""
+    texts = [word.literal or "" for word in words]
+    match program:
+        case "pgrep":
+            return any(re.fullmatch(r"-[a-z]*[on][a-z]*", text) for text in texts)
+        case "pidof":
+            return any(re.fullmatch(r"-[a-z]*s[a-z]*", text) for text in texts)
+        case "head" | "tail":
+            return any(re.fullmatch(r"-n?1", text) for text in texts) or texts == ["-n", "1"]
+        case "cat" | "systemctl":
+            return len([text for text in texts if text.startswith("/")]) <= 1
+        case _:
+            return False
 
 
 _PRINTERS: dict[str, Callable[[list[str], list[Word]], bool]] = {
@@ -204,6 +250,7 @@ _PRINTERS: dict[str, Callable[[list[str], list[Word]], bool]] = {
     "seq": _seq,
     "awk": _awk,
     "cat": _kernel,
+    "systemctl": _systemctl,
     "curl": _curl,
     "jq": _jq,
     "pgrep": lambda options, _: all(re.fullmatch(r"-[cfxnouUP]+", o) for o in options),
@@ -220,6 +267,15 @@ _PLAIN_FILTERS = frozenset({"awk", "head", "tail", "cut", "tr", "sort", "uniq", 
 
 
 _CONTAINER_LISTS = re.compile(r"(?:ps|container (?:ls|list)) (?:-[aq]+ ?|--all ?|--quiet ?)+")
+
+
+_NEVER_NEGATIVE = _FILTERS | {"pgrep", "pidof", "ps", "wc", "nproc", "id", "stat", "cut", "tr"}
+
+
+def never_negative(word: Word) -> bool:
+    """Whether the numbers in a word, which may be several, never look like options."""
+    makers = word.makers
+    return bool(makers) and all(maker.program in _NEVER_NEGATIVE for maker in makers)
 
 
 def prints_ids(word: Word) -> bool:

@@ -11,6 +11,17 @@ _JQ_REACHES_OUT = re.compile(
     r"\b(?:env|ENV)\b|\binclude\b|\bimport\b|\bmodulemeta\b|\bget_search_list\b|\binput_filename\b"
     r"|\$\s*__"
 )
+_AWK_ENDLESS = re.compile(r"while\s*\(\s*(?:!0|[1-9]\d*|\"[^\"]+\")\s*\)|for\s*\([^;)]*;\s*;")
+_AWK_LEAVES = re.compile(r"\b(?:break|exit|return)\b")
+_JQ_ENDLESS = re.compile(
+    r"\brepeat\b|\binfinite\b|\b(?:range|limit|until|while)\s*\([^)]*(?:\d{8,}|\de\d|\btrue\b|\bfalse\b)"
+    r"|\*\s*(?:\d{8,}|\d+e\d)|\bdef\s+(\w+)\s*:\s*\1\b"
+)
+_AWK_DOUBLES = re.compile(
+    r"\b(\w+)\s*=\s*\(?\s*\1\s*(?:\"[^\"]*\"\s*)?\b\1\b|\bg?g?sub\s*\([^;]*&[^;]*&"
+)
+_JQ_TURNS = re.compile(r"\b(?:reduce|foreach|recurse|while|until|range|limit|last)\b")
+_JQ_DOUBLES = re.compile(r"(?<![\w\])\"])\.\s*[+*]\s*(?:\.(?![\w\[\"])|\d)")
 _YQ_REACHES_OUT = re.compile(r"load|env|eval|system|\bfile")
 _SED_ADDRESS = r"(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/I?)"
 _SED_START = re.compile(rf"[ \t;\n]*(?:{_SED_ADDRESS}(?:,[+~]?{_SED_ADDRESS})?)?[ \t]*!?[ \t]*")
@@ -20,13 +31,19 @@ _SED_TEXT = re.compile(r"[aic](?:[ \t]*\\\n?|[ \t]+)[^\n\\]*(?:\n|$)")
 
 
 def awk_only_looks(program: str) -> bool:
-    """Check whether an awk program can neither run nor open anything."""
+    """Check whether an awk program can neither run nor open anything, ends and stays small."""
+    if _AWK_ENDLESS.search(program) and not _AWK_LEAVES.search(program):
+        return False
+    if _AWK_DOUBLES.search(program):
+        return False
     return "\\\n" not in program and _AWK_REACHES_OUT.search(program) is None
 
 
 def jq_only_looks(program: str) -> bool:
-    """Check whether a jq program reads its input alone."""
-    return _JQ_REACHES_OUT.search(program) is None
+    """Check whether a jq program reads its input alone, ends and stays small."""
+    if _JQ_TURNS.search(program) and _JQ_DOUBLES.search(program):
+        return False
+    return not (_JQ_REACHES_OUT.search(program) or _JQ_ENDLESS.search(program))
 
 
 def sed_only_edits(script: str) -> bool:

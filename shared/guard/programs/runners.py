@@ -31,6 +31,11 @@ _HANDLE = (
 PLAIN = frozenset((*_READ, *_SHELL, *_HANDLE))
 """Programs to which a file that a plan has written is data. All others may take it for code."""
 
+_FETCHES = frozenset({"curl", "wget", "ab", "http", "https"})
+
+LOOKING = PLAIN - _FETCHES - {"git"}
+"""Those of them that neither get pages nor are steered by other files."""
+
 NAMING = frozenset({"systemctl", "service", "journalctl", "docker", "podman", "pgrep", "pidof"})
 """Programs to which a word without a slash is a name, not a file."""
 
@@ -57,6 +62,7 @@ BRINGERS = frozenset(
     {
         *("git", "tar", "unzip", "rsync", "cp", "mv", "scp", "sftp", "svn", "hg", "7z", "7za"),
         *("cpio", "bsdtar", "unrar", "ar", "dpkg-deb", "install", "curl", "wget", "aria2c"),
+        "patch",
     }
 )
 """Programs whose paths hold code afterwards, also where only a person can let them run."""
@@ -70,9 +76,11 @@ _DATA = re.compile(
 """What nobody reads but people: of texts only those whose names no tool knows."""
 
 _STATIC = re.compile(
-    r"(?i)(.*/)?(?!package\.json|composer\.json|(docker-)?compose)[^/]*\.(log|out|err|pid|csv|txt"
-    r"|md|html?|css|json|ya?ml|toml|properties|png|jpe?g|gif|svg|ico|pdf|gz|tgz|zip|xz|bz2|sql|bak"
-    r"|sha256|asc|sig|pub|crt)"
+    r"(?i)(.*/)?(?!package\.json|composer\.json|(docker-)?compose"
+    r"|[^/]*(hook|jobs?\b|task|cron|schedul|workflow|pipeline|command|script|trigger|ecosystem|pm2)"
+    r"|nodemon)[^/]*\.(log|out|err|pid|csv|txt"
+    r"|md|html?|css|json|ya?ml|toml|properties|png|jpe?g|gif|svg|ico|pdf|gz|tgz|zip|xz|bz2|sql|dump"
+    r"|bak|sha256|asc|sig|pub|crt)"
 )
 _TEMPLATE = re.compile(
     r"(?i)(.*/)?(_?(templates?|views?|layouts?|partials?|includes?|macros?|components?)|jinja2?"
@@ -108,7 +116,6 @@ _TOOLS = frozenset(
         *("cmake", "gcc", "make"),
     }
 )
-_FETCHES = frozenset({"curl", "wget", "ab", "http", "https"})
 _SERVED = re.compile(r"(?i).*\.(php\d?|phtml|phar|jspx?|war|cgi|fcgi|pl|aspx?|ashx|shtml|do)")
 _STARTING = frozenset(
     {
@@ -122,6 +129,9 @@ _STARTERS = frozenset(
         *("supervisorctl", "pm2", "rc-service", "initctl", "sv", "monit", "kubectl", "nerdctl"),
     }
 )
+_CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
+_OF_HOST = re.compile(r"(-v|[^/]*[=,])?[./~\\]|.*…")
+"""A word that may name a path of the host, or of which a part is not known."""
 _HOST_SERVICES = re.compile(
     r"(nginx|apache2|httpd|postgresql.*|mysql|mysqld|mariadb|redis.*|memcached|haproxy|rsyslog"
     r"|chronyd?|ntpd?|named|bind9|unbound|dnsmasq|postfix|dovecot|prometheus.*|grafana.*"
@@ -180,6 +190,8 @@ def starts(program: str, words: tuple[str, ...]) -> tuple[str, ...] | None:
     """
     if program not in _STARTERS or not _STARTING & set(words):
         return None
+    if program in _CONTAINERS and words[:1] == ("run",) and not any(map(_OF_HOST.match, words)):
+        return None  # a new container, which runs what its image holds
     plain = [word for word in words if not word.startswith("-")]
     named = tuple(
         word for word in plain if word not in _STARTING and not _HOST_SERVICES.fullmatch(word)

@@ -28,7 +28,7 @@ _CHANGES = frozenset({
 
 _SECRET = frozenset({
     *("pg_shadow", "pg_authid", "pg_user_mapping", "pg_user_mappings", "pg_largeobject"),
-    *("pg_file_settings", "pg_hba_file_rules", "pg_settings", "pg_subscription"),
+    *("pg_file_settings", "pg_hba_file_rules", "pg_subscription"),
     *("pg_foreign_server", "pg_stat_wal_receiver", "user_mapping_options", "pg_db_role_setting"),
     *("foreign_server_options", "global_priv", "proxies_priv", "slave_master_info"),
     *("authentication_string", "passwd", "rolpassword", "subconninfo", "password_history"),
@@ -38,6 +38,15 @@ _SECRET = frozenset({
 _SECRET_OF_MYSQL = frozenset({"user", "servers", "db"})
 """The same in the database `mysql`."""
 
+_SHOWING_ACCOUNTS = frozenset({
+    *("servers", "db", "password", "auth_string", "plugin_auth_string", "user_attributes"),
+    *("json", "priv", "natural", "using", "union", "join"),
+})  # fmt: skip
+"""Words that may show the password of an account, beside those of `_SECRET`."""
+
+_BY_NAME = re.compile(
+    r"pg_settings where name (?:= \?|in \( \?(?: , \?)* \))(?: order by (?:name|setting|1|2))?"
+)
 _SECRET_SETTING = re.compile(r"(?i)conninfo|passphrase|password|secret|_command|\ball\b|%")
 
 _FUNCTIONS = frozenset({
@@ -109,9 +118,22 @@ _SQLITE_COMMAND = re.compile(
 )
 
 
+_COUNTS = re.compile(
+    r"(?i)\s*(?:pragma\s[\w\s()=;']+|select\s+count\s*\([^()]*\)\s+from\s+\w+"
+    r"(?:\s+where\s(?!.*(?:pass|secret|token|key|hash))[^()]*)?\s*;?\s*|select\s+sqlite_version\s*\(\)\s*;?\s*)"
+)
+
+
 def sql_only_looks(text: str, dialect: SqlDialect | None = None) -> bool:
     """Check whether every statement only reads; without a dialect, in each of them."""
     return all(_only_looks(text, each) for each in ([dialect] if dialect else SqlDialect))
+
+
+def sql_only_counts(text: str) -> bool:
+    """Check whether a text for SQLite shows numbers and definitions, and no row of a table."""
+    if not sql_only_looks(text, SqlDialect.SQLITE):
+        return False
+    return _SQLITE_COMMAND.fullmatch(text) is not None or _COUNTS.fullmatch(text) is not None
 
 
 def _only_looks(text: str, dialect: SqlDialect) -> bool:
@@ -136,8 +158,12 @@ def _reads(statement: Statement, dialect: SqlDialect) -> bool:
     names = {token.text.lower() for token in statement if token.kind in ("word", "quoted")}
     if start not in _STARTS | _STARTS_ALSO[dialect] or _SECRET & names:
         return False
+    if "pg_settings" in names and not _names_settings(statement):
+        return False
     if dialect is SqlDialect.MYSQL and _reads_accounts(statement, names):
         return False
+    if "recursive" in words and not {"where", "limit", "join"} & set(words):
+        return False  # nothing ends it
     match start:
         case "show":
             return _shows(words, statement, dialect)
@@ -149,13 +175,28 @@ def _reads(statement: Statement, dialect: SqlDialect) -> bool:
 
 def _reads_accounts(statement: Statement, names: set[str]) -> bool:
     """Whether it names the tables of MySQL that hold the passwords of its accounts."""
+    texts = [token.text.lower() for token in statement]
+    if {"mysql", "user"} <= names and not names & _SHOWING_ACCOUNTS:
+        # named columns, none of which holds a password
+        return any(a != "(" and b == "*" for a, b in pairwise(texts)) or texts[0] != "select"
     if "mysql" in names and _SECRET_OF_MYSQL & names:
         return True
-    texts = [token.text.lower() for token in statement]
     return any(
         before in ("from", "join", "table", "describe", "desc") and table == "user"
         for before, table in pairwise(texts)
     )
+
+
+def _names_settings(statement: Statement) -> bool:
+    """Whether settings are asked for by their plain names, none of which may hold a password."""
+    texts = [token.text.lower() for token in statement]
+    if texts.count("pg_settings") != 1:
+        return False
+    behind = statement[texts.index("pg_settings") :]
+    told = " ".join("?" if t.kind == "string" else t.text.lower() for t in behind)
+    given = [token.text.strip("'") for token in behind if token.kind == "string"]
+    plain = all(re.fullmatch(r"\w+", text) and not _SECRET_SETTING.search(text) for text in given)
+    return _BY_NAME.fullmatch(told) is not None and plain
 
 
 def _shows(words: list[str], statement: Statement, dialect: SqlDialect) -> bool:

@@ -17,9 +17,10 @@ class Wrapper:
     of its own, `bare` those that take none, `flags` the letters that take none; what stands in no
     list is read both ways. `stops` are letters with which nothing is run.
     `skip` operands stand before the command; `verbs` are sub-commands of which one has to come
-    first; `after` is the word behind which the command begins. `assigns`: `NAME=value` may stand
-    before the command. `joins`: the words are joined and read by a shell, which is on another host
-    when `remote`. `extra`: words that are not known are added at the end.
+    first, and behind none of `not_after`, which have verbs of their own; `after` is the word behind
+    which the command begins. `assigns`: `NAME=value` may stand before the command. `joins`: the
+    words are joined and read by a shell, which is on another host when `remote`. `extra`: words
+    that are not known are added at the end.
     """
 
     valued: str = ""
@@ -30,6 +31,7 @@ class Wrapper:
     skip: int = 0
     verbs: tuple[str, ...] = ()
     verb_needed: bool = False
+    not_after: frozenset[str] = frozenset()
     after: str = ""
     assigns: bool = False
     joins: bool = False
@@ -65,17 +67,36 @@ _CONTAINER_BARE = (
     "rm", "init", "read-only", "detach", "interactive", "tty", "quiet", "no-deps", "privileged",
     "publish-all", "no-healthcheck", "service-ports", "use-aliases", "build", "remove-orphans",
 )  # fmt: skip
+_OBJECTS = frozenset(
+    {
+        "network",
+        "volume",
+        "context",
+        "secret",
+        "config",
+        "buildx",
+        "manifest",
+        "plugin",
+        "checkpoint",
+    }
+)
 _CONTAINER_EXEC = Wrapper(
-    valued="uewHcl", flags="dit", longs=_CONTAINER_LONGS, skip=1, verbs=("exec",), verb_needed=True
+    valued="uewHcl",
+    flags="ditT",
+    longs=_CONTAINER_LONGS,
+    skip=1,
+    verbs=("exec",),
+    verb_needed=True,
 )
 _CONTAINER_RUN = Wrapper(
     valued="aceheHlmpuvw",
-    flags="ditPqD",
+    flags="ditPqDT",
     longs=_CONTAINER_LONGS,
     bare=_CONTAINER_BARE,
     skip=1,
     verbs=("run", "create"),
     verb_needed=True,
+    not_after=_OBJECTS,
 )
 _KUBE_LONGS = (
     "namespace", "container", "context", "cluster", "user", "kubeconfig", "server", "token",
@@ -214,7 +235,6 @@ WRAPPERS: dict[str, tuple[Wrapper, ...]] = {
     "crictl": (_CONTAINER_EXEC,),
     "kubectl": (_KUBE,),
     "oc": (_KUBE, Wrapper(valued="nc", skip=1, verbs=("rsh",), verb_needed=True)),
-    "k3s": (Wrapper(verbs=("kubectl",), verb_needed=True),),
     "lxc": (Wrapper(verbs=("exec",), verb_needed=True, after="--"),),
     "lxc-attach": (Wrapper(after="--"),),
     "machinectl": (Wrapper(valued="HMEp", skip=1, verbs=("shell",), verb_needed=True),),
@@ -332,7 +352,12 @@ def inner_commands(program: str, words: tuple[Word, ...]) -> list[tuple[Wrapper,
 def _begins(wrapper: Wrapper, words: tuple[Word, ...]) -> list[tuple[int, tuple[Word, ...]]]:
     start = 0
     if wrapper.verbs:
-        places = [i for i, word in enumerate(words) if word.literal in wrapper.verbs]
+        places = [
+            i
+            for i, word in enumerate(words)
+            if word.literal in wrapper.verbs
+            and not (i and words[i - 1].literal in wrapper.not_after)
+        ]
         if places:
             start = places[0] + 1
         elif wrapper.verb_needed:
