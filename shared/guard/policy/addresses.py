@@ -7,6 +7,7 @@ machine itself. A name that looks as if it carried data asks: what was read may 
 import ipaddress
 import re
 from fnmatch import fnmatchcase
+from urllib.parse import unquote_plus
 
 _URL = re.compile(r"(?i)(?:[a-z][a-z0-9+.-]*://)?([^/?#:]+)(?::\d+)?([/?#].*)?")
 _ITSELF = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -39,13 +40,21 @@ _PLAIN_QUAD = re.compile(r"(?:(?:0|[1-9]\d{0,2})\.){3}(?:0|[1-9]\d{0,2})")
 _CONTROLS = re.compile(
     r"(?i)^[^?]*[/_=.-](?:delete|drop|shutdown|quit(?:quit\w*)?|flush\w*|purge|wipe|destroy|truncate|restart"
     r"|reboot|kill|terminate|exit|stop|unload|evict|drain|heapdump|threaddump|jolokia|configprops"
-    r"|actuator/env|v1/kv|v1/secret|v2/keys|debug/pprof/cmdline|debug/vars|phpinfo\w*|server-info)"
+    r"|actuator/env|undeploy|unload|reload|rollback|reindex|_refresh|_forcemerge|api/definitions"
+    r"|secrets?|credentials|\.git|\.env|\.ssh|\.aws|api_?keys?|v1/kv|v1/secret|v2/keys|debug/pprof/cmdline|debug/vars|phpinfo\w*|server-info)"
     r"(?:[/?=&.#-]|$)"
-    r"|[?&](?:action|op|operation|cmd|command|do|task|mode|method|_method)="
-    r"(?:delete|drop|remove|shutdown|stop|kill|flush|purge|wipe|destroy|reset|restart|reboot|approve)"
+    r"|[?&](?:action|op|operation|cmd|command|do|task|_method)="
+    r"(?!status|list|get|show|info|stats?|ping|version|health|describe|query|search|view|read)"
+    r"|[?&](?:mode|method)=(?:delete|drop|remove|shutdown|stop|kill|flush|purge|wipe|destroy|reset|restart|reboot|approve)"
+    r"|/(?:build(?:WithParameters)?|trigger|webhooks?|hooks|deploy\w*)(?:[/?#]|$)"
     r"|/(?:agent/leave|force-leave|approve|revoke|grant)(?:[/?#]|$)"
     r"|^(?:https?://)?[^/]*:(?:2375|2376|2379|4001|4243|8200|10250|10255|10257|10259)(?:[/?]|$)"
 )
+_STATEMENT = re.compile(
+    r"(?i)\b(?:drop|delete|truncate|alter|insert|update|create|grant|revoke|kill|attach|detach|system"
+    r"|rename|optimize|into)[\s+]+[\w\"'`*.]"
+)
+"""A statement of a query language that does more than ask."""
 _DATA = re.compile(r"[0-9a-f]{16,}|(?=[a-z]*\d)[a-z0-9]{22,}|[a-z2-7]{28,}")
 _DATA_IN_TEXT = re.compile(r"[A-Za-z0-9+/=_-]{65,}|(?:%[0-9A-Fa-f]{2}){8,}")
 _MOST_LABELS = 6
@@ -82,13 +91,18 @@ def unreachable_url(url: str, listed: tuple[str, ...] = ()) -> str | None:
     if found is None:
         return f"{url} is not a plain http address"
     rest = found[2] or ""
-    if found[1].lower() in _ITSELF and _CONTROLS.search(url):
+    if found[1].lower() in _ITSELF and (_CONTROLS.search(url) or states(url)):
         return f"{url} asks a service to change or to show what it keeps to itself"
     query = rest.partition("?")[2]
     host = found[1].lower()
     if host not in _ITSELF and (len(query) > _LONGEST_QUERY or _DATA_IN_TEXT.search(rest)):
         return f"{url} looks as if it carried data"
     return unreachable(host, listed)
+
+
+def states(text: str) -> bool:
+    """Whether a part of an address holds a statement that changes what a service keeps."""
+    return _STATEMENT.search(unquote_plus(text)) is not None
 
 
 def unreachable_mapping(mapping: str, listed: tuple[str, ...] = ()) -> str | None:

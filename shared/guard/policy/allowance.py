@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from shared.guard.paths import canonical
 from shared.guard.policy.configure_kinds import is_copy_of
@@ -18,14 +19,14 @@ from shared.guard.policy.misfit import (
 from shared.guard.policy.notation import NUMBER, Options, OptionSpec, Slot
 from shared.guard.policy.operands import COMMAND, COPY, EXEC, REST, kind_of
 from shared.guard.programs.interpreters import shell_program
-from shared.guard.programs.numbers import prints_ids
+from shared.guard.programs.numbers import never_negative, prints_ids
 from shared.guard.words import Glob, Hole, Word, literal_word
 
 _WITH_ALL_BELOW = frozenset({"-r", "-R", "-a", "--recursive", "--archive"})
 _INTO_ITSELF = frozenset({"-T", "--no-target-directory"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Allowance:
     """A program with a sub-command, and its allowed arguments.
 
@@ -34,7 +35,8 @@ class Allowance:
     harm, so a word that may turn out to be one does not matter. `runs_code`: it runs code from its
     directory; `brings`: it puts files there whose content nobody has seen. `consumes`: the ways in
     which it may be given a secret, `input` or names of variables. `idle_input`: its standard input
-    has to be empty. `within` are the options from whose directory the operands behind them count.
+    has to be empty; `asks_input`: to hold nothing but plain questions. `within` are the options
+    from whose directory the operands behind them count.
     `arrives`: the last operand is where the others come to lie under their own names.
     `directories`: the words are those of `slots` in their order, options too, and it runs only
     there (`exact`).
@@ -59,9 +61,15 @@ class Allowance:
     needs_one: tuple[str, ...] = ()
     consumes: tuple[str, ...] = ()
     idle_input: bool = False
+    asks_input: bool = False
     directories: tuple[str, ...] = ()
     reason: str = ""
     source: str = ""
+
+    @cached_property
+    def told(self) -> bytes:
+        """All of it in one line: shipped ones, which are most, are told for many policies."""
+        return f"{self!r}\n".encode()
 
     @property
     def name(self) -> str:
@@ -173,13 +181,13 @@ class _Fitting:
         uncertain = (
             word.splits or isinstance(first, Glob) or (isinstance(first, Hole) and not first.below)
         )
-        if prints_ids(word):
+        if not uncertain or self._allowed.loose or self._options is None or prints_ids(word):
             return False
-        if uncertain and not self._allowed.loose and self._options is not None:
-            if isinstance(first, Glob) and first.pattern[:1] not in ("*", "?", "["):
-                return False
-            raise Misfit(f"{word} may be an option at run time")
-        return False
+        if word.lacks_numbers and never_negative(word):
+            return False
+        if isinstance(first, Glob) and first.pattern[:1] not in ("*", "?", "["):
+            return False
+        raise Misfit(f"{word} may be an option at run time")
 
     @property
     def _options(self) -> Options:
@@ -217,6 +225,12 @@ class _Fitting:
 
     def _whole(self, word: Word, prefix: str, rest: Iterator[Word]) -> None:
         option = self._listed_option(prefix) if word.literal is not None else None
+        name, equals, _ = prefix.partition("=")
+        named = self._listed_option(name) if equals and option is None else None
+        if named is not None and named.value and named.value != EXEC:
+            self._value(name, named, word.after(len(name) + 1))
+            self._given.add(name)
+            return
         if option is None:
             raise self._misfit_of(word)
         if option.value == EXEC:

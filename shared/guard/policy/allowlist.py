@@ -25,6 +25,7 @@ from shared.guard.policy.project_programs import (
 from shared.guard.policy.rules import PathPattern
 from shared.guard.policy.searches import strange_search
 from shared.guard.policy.territory import Territory
+from shared.guard.programs.plain_questions import asks
 from shared.guard.programs.runners import WRITES_NOTHING, is_data
 from shared.guard.programs.sql import PROGRAM
 from shared.guard.shell.written_files import downloads
@@ -35,6 +36,7 @@ _NO_PROGRAMS = frozenset({FORK_BOMB, PROGRAM})
 _LIKE_PATH = re.compile(r"^[^-\s][^\s]*/|^[/.]|^[\w-]+\.\w+$|^id_\w+$")
 OF_A_PROJECT = "@project"
 """In the place of a program: any that lies below a declared project."""
+_CASELESS = frozenset({"redis-cli", "valkey-cli", "keydb-cli"})
 
 _WHATEVER = Word((Text("code"),))
 
@@ -92,7 +94,8 @@ class AllowList:
         """One for every run; what is `changing` of the configuration was read."""
         found = [self._cover(run, changing) for run in runs]
         code = next((covered.run.part for covered in found if covered.runs_code), None)
-        shows = any(covered.shows for covered in found)
+        reads = any(covered.run.reads for covered in found)
+        shows = reads and any(covered.shows for covered in found)
         for covered in found:
             if shows and (hidden := next(filter(holds_anything, covered.run.reads), None)):
                 told = f"it shows what is in {hidden}, which may hold anything, secrets too"
@@ -180,6 +183,8 @@ class AllowList:
         for word in words:
             if str(word) != "-" and (why := no_writing(word, ground)):
                 return Doubt("unlisted-place", why, run.part)
+        if why := self._replaced_secret(run):
+            return Doubt("secret-file", why, run.part)
         for word in run.reads:
             if why := self._territory.secret_in(word, run.directories):
                 return Doubt("secret-file", why, run.part)
@@ -191,29 +196,41 @@ class AllowList:
                 return Doubt("environment", why, run.part)
         return None
 
+    def _replaced_secret(self, run: Run) -> str | None:
+        """Why a text may not come in the place of a secret; a dump is made anew."""
+        for word in run.writes if not run.argv or run.program == "tee" else ():
+            made_anew = word.literal is None or holds_anything(word)
+            why = None if made_anew else self._territory.secret_in(word, run.directories)
+            if why:
+                return f"{why}, and would be replaced"
+        return None
+
     def _program(self, run: Run, ground: Ground) -> Coverage:
         candidates = self._candidates(run)
         if not candidates:
             told = f"no rule lists the program {run.argv[0]}"
             return Coverage(run, None, Doubt("unlisted-program", told, run.part))
-        placed = (each for each in candidates if each.elsewhere)
-        told_where = any(each.misfit(run.argv[1:], ground) is None for each in placed)
-        if not told_where and (why := strange_search(run, self._territory)):
+        why = strange_search(run, self._territory)
+        placed = (each for each in candidates if why and each.elsewhere)
+        if why and all(each.misfit(run.argv[1:], ground) is not None for each in placed):
             return Coverage(run, None, Doubt("unlisted-use", f"find: {why}", run.part))
         misfits: list[Misfit] = []
         # A rule whose sub-command is not there cannot cover the run: it only tells the reason.
-        given = {word.literal for word in run.argv[1:]}
+        listed = _as_listed(run)
+        given = {word.literal for word in listed.argv[1:]}
         later = []
         for allowance in candidates:
             if not allowance.directories and not given.issuperset(allowance.run[1:]):
                 later.append(allowance)
                 continue
-            held, misfit = self._compare(run, allowance, ground)
+            held, misfit = self._compare(listed, allowance, ground)
             if misfit is None:
                 doubt = self._strange_code(run, allowance) or strange_link(run, held, ground)
                 return Coverage(run, allowance, doubt, held)
             misfits.append(misfit)
-        misfits += (misfit for each in later if (misfit := self._compare(run, each, ground)[1]))
+        for each in _telling(later, listed.argv[1:]):
+            _, misfit = self._compare(listed, each, ground)
+            misfits += [] if misfit is None else [misfit]
         return Coverage(run, None, Doubt("unlisted-use", cause(run.program, misfits), run.part))
 
     def _compare(
@@ -227,8 +244,8 @@ class AllowList:
 
     def _strange_code(self, run: Run, allowance: Allowance) -> Doubt | None:
         """Why code in a run's directory may not be run; None if it runs none."""
-        if not allowance.runs_code and run.program != "git":
-            return None  # the settings of a repository may name programs
+        if not allowance.runs_code and not _loads_from_directory(run):
+            return None
         for directory in run.directories:
             if why := self._territory.no_code(_WHATEVER, (directory,)):
                 return Doubt("unlisted-place", f"it runs code from there: {why}", run.part)
@@ -276,7 +293,55 @@ class AllowList:
         return None if None in misfits else f"{name}: {misfits[0]}"
 
 
+def _telling(allowances: list[Allowance], words: tuple[Word, ...]) -> Iterator[Allowance]:
+    """Those of rules for other sub-commands that tell different reasons.
+
+    Before the first sub-command, only the options of the program itself count.
+    """
+    first = words[0].literal if words else None
+    plain = first is not None and first[:1] not in ("", "-", "+")
+    given = {word.literal for word in words}
+    told = set()
+    for each in allowances:
+        if each.run[1] not in given:
+            at_once = plain and not (each.words or each.bundle or each.shell)
+            how = (id(each.before), each.words, each.bundle, each.shell, each.loose)
+            key = () if at_once else how
+            if key in told:
+                continue
+            told.add(key)
+        yield each
+
+
+def _as_listed(run: Run) -> Run:
+    """The run with its words as rules list them, where a program takes both cases alike."""
+    if run.program not in _CASELESS:
+        return run
+    words = (
+        literal_word(word.literal.lower()) if word.literal and word.literal.isupper() else word
+        for word in run.argv[1:]
+    )
+    return replace(run, argv=(run.argv[0], *words))
+
+
+def _loads_from_directory(run: Run) -> bool:
+    """Whether what lies in its directory steers a run, whatever it is asked for.
+
+    The settings of a repository and of a toolchain may name programs, and Python looks for a
+    module in its directory before it looks among its own.
+    """
+    match run.program:
+        case "git" | "cargo":
+            return True
+        case "python" | "python3":
+            return any(word.literal == "-m" for word in run.argv[1:])
+        case _:
+            return False
+
+
 def _input_misfit(allowance: Allowance, run: Run) -> Misfit | None:
+    if allowance.asks_input and not asks(run):
+        return Misfit("what it sends is not a plain question")
     if not allowance.idle_input or run.idle_input:
         return None
     return Misfit("it would send on what it reads: give it `</dev/null`")

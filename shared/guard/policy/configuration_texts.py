@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from shared.guard.policy.configure_kinds import KERNEL_SETTING
+from shared.guard.policy.configure_kinds import KERNEL_MODULE, KERNEL_SETTING
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,16 +184,38 @@ _SETTINGS: dict[str, str] = {
     r"|thread_cache_size"
     r"|tmp_table_size|max_heap_table_size|character-set-server|collation-server|wait_timeout"
     r"|key_buffer_size",
+    "journald": r"Max(?:Retention|File)Sec|Compress|ForwardToSyslog|RateLimit\w+|MaxLevel\w+"
+    r"|Seal|SyncIntervalSec|(?:System|Runtime)Max(?:FileSize|Files)|(?:System|Runtime)(?:MaxUse|KeepFree)=(?=[1-9]\d{2,}M|[1-9]\d*G)"
+    r"|Storage=(?=persistent|auto)",
+    "limits": rf"(?!root\b){_ACCOUNT}\s+(?:soft|hard|-)\s+(?:nofile|nproc|memlock|core|stack|as)\s+"
+    r"(?=(?:[1-9]\d{3,}|unlimited)\s*$)",
+    "haproxy": r"(?:frontend|backend|listen)\s+[\w.-]+|maxconn\s+\d+|timeout\s+[a-z-]+\s+\d+\w*"
+    r"|balance\s+(?:roundrobin|leastconn|source|first|static-rr)|mode\s+(?:http|tcp)"
+    r"|server\s+[\w.-]+\s+(?!169\.254\.)[\w.:-]+(?:\s+(?:check|backup|disabled"
+    r"|(?:weight|maxconn|inter|fall|rise)\s+\w+))*"
+    r"|option\s+(?:httplog|tcplog|forwardfor|redispatch|dontlognull|http-server-close|http-keep-alive"
+    r"|httpchk(?:\s+GET\s+[\w/.-]+)?)|retries\s+\d+|default_backend\s+[\w.-]+"
+    r"|use_backend\s+[\w.-]+\s+if\s+[\w ]+|acl\s+\w+\s+(?:path_beg|path_end|path|hdr\(host\)|src)"
+    r"\s+(?:-i\s+)?[\w./: -]+|http-request\s+redirect\s+scheme\s+https[\w !{}_]*"
+    r"|(?:global|defaults)",
 }
+_SECTIONS = re.compile(
+    r"\[(?:mysqld|mariadb|server|client|mysql|PHP|www|Journal|[a-z][a-z0-9-]{0,30})\]"
+)
+"""The heads of sections: of a pool of PHP any name."""
+_OF_WHOLE_LINES = frozenset({"limits", "haproxy", "journald"})
 _VALUE = r"[\w.,'\":%+ -]*"
 
 
 def settings(service: str) -> Language:
     """Lines `KEY = VALUE` or `KEY VALUE` of a service, of which each key is known to do no harm."""
-    line_form = re.compile(rf"(?:{_SETTINGS[service]})(?:\s*=\s*|\s+)(?:{_VALUE})")
+    between = r"(?:\s*=\s*|\s*)" if service in _OF_WHOLE_LINES else r"(?:\s*=\s*|\s+)"
+    line_form = re.compile(rf"(?:{_SETTINGS[service]}){between}(?:{_VALUE})")
 
     def read(text: str) -> Reading:
         for line in _lines(text, "#;"):
+            if _SECTIONS.fullmatch(line):
+                continue
             if not line_form.fullmatch(line):
                 return Reading(f"the setting is not known to do no harm: {line[:80]}")
         return Reading()
@@ -255,6 +277,31 @@ def nginx(text: str) -> Reading:
     return Reading()
 
 
+_PRIVATE = r"(?:10(?:\.\d+){3}|192\.168(?:\.\d+){2}|172\.(?:1[6-9]|2\d|3[01])(?:\.\d+){2})"
+_OWN_NAME = r"(?!localhost)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:internal|local|lan|home\.arpa|test)"
+_LINES = {
+    "hosts": rf"{_PRIVATE}(?:\s+(?:{_OWN_NAME}|(?!localhost)[a-z0-9-]+))+",
+    "fstab": r"/swap(?:file|\.img)?\s+(?:none|swap)\s+swap\s+(?:sw|defaults)(?:,nofail)?"
+    r"(?:\s+0\s+0)?",
+    "modules": KERNEL_MODULE,
+}
+
+
+def lines(kind: str) -> Language:
+    """Lines of which each is of one form."""
+    form = re.compile(_LINES[kind])
+
+    def read(text: str) -> Reading:
+        for line in _lines(text, "#"):
+            if not form.fullmatch(line):
+                return Reading(f"the line is not known to do no harm: {line[:80]}")
+        return Reading()
+
+    return read
+
+
+ADDED_TO = frozenset({"hosts", "fstab"})
+"""The languages of files to which lines may be added, and nothing else be done."""
 LOG = "log"
 """The language of files in which every text is harmless."""
 LANGUAGES: dict[str, Language] = {
@@ -264,7 +311,9 @@ LANGUAGES: dict[str, Language] = {
     "unit": unit,
     "nginx": nginx,
     LOG: lambda text: Reading(),  # noqa: ARG005
+    "notice": lambda text: Reading(),  # noqa: ARG005
     **{name: settings(name) for name in _SETTINGS},
+    **{name: lines(name) for name in _LINES},
 }
 """Every language of configuration, by its name in a policy."""
 
@@ -274,6 +323,11 @@ _SED_PART = re.compile(
     r"|\\.)*(?P=sign)(?P<new>(?:(?!(?P=sign))[^\n])*)(?P=sign)[g\dI]*"
     r"|[aic]\s*\\?\s*(?P<line>[^\n]+)|d)"
 )
+_INDENTED = re.compile(
+    r"s(?P<sign>[/|#,@])\^(?:\\\((?:\\s|\[\[:(?:space|blank):\]\]| )\*\\\)"
+    r"|\((?:\\s|\[\[:(?:space|blank):\]\]| )\*\))"
+)
+"""A substitution whose first group is the indentation of a line."""
 _PLAIN_TEXT = re.compile(r"[\w .%:-]*")
 
 
@@ -284,6 +338,8 @@ def edit(script: str, language: Language) -> Reading:
         if found is None:
             return Reading(f"the edit is not a plain one: {part[:80]}")
         new = found["new"] if found["new"] is not None else (found["line"] or "")
+        if _INDENTED.match(part):
+            new = new.removeprefix("\\1")
         if re.search(r"\\[\dn]|(?<!\\)&", new):
             return Reading(f"what the edit puts there depends on the file: {part[:80]}")
         if not _PLAIN_TEXT.fullmatch(new) and (why := language(new).why):

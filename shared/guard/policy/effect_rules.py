@@ -16,15 +16,21 @@ class EffectRule:
     """Programs that may change files below some folders, if a test then passes.
 
     `run` are the first words of a program that asks, `below` folders, `then` a command that must
-    end well after it, in the same preview.
+    end well after it, in a preview of both: what that changes itself, as `nginx -t` does, is no
+    effect of the command.
     """
 
     run: tuple[str, ...]
     below: tuple[str, ...]
     then: str
 
-    def holds(self, preview: Preview) -> bool:
-        """Whether the preview shows everything, all of it in bounds, and the test passed."""
+    @property
+    def name(self) -> str:
+        """What an attempt is recorded with that it has allowed."""
+        return f"effects: {' '.join(self.run)}"
+
+    def bounds(self, preview: Preview) -> bool:
+        """Whether the preview of the command shows everything, and all of it in bounds."""
         return (
             preview.complete
             and preview.exit_code == 0

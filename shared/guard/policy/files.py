@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from shared.contracts.complaints import Document
-from shared.domain.containment import ContainmentRule
+from shared.domain.containment import ContainmentRule, Networks
 from shared.guard.policy.notation import options, slots
 from shared.guard.policy.operands import kind_of
 from shared.guard.reach import WrittenNeed
@@ -42,7 +42,7 @@ class RuleText(Document):
     needs: list[str] = Field(default_factory=list)
     needs_one: list[str] = Field(default_factory=list)
     consumes: list[str] = Field(default_factory=list)
-    input: Choice["idle"] | None = None
+    input: Choice["idle", "asks"] | None = None
 
     @property
     def runs(self) -> tuple[tuple[str, ...], ...]:
@@ -131,6 +131,7 @@ class PlacesText(Document):
     dots: list[str] = Field(default_factory=list)
     projects: list[str] = Field(default_factory=list)
     hosts: list[str] = Field(default_factory=list)
+    images: list[str] = Field(default_factory=list)
 
 
 class EffectText(Document):
@@ -144,10 +145,18 @@ class EffectText(Document):
     then: str = Field(min_length=1)
 
 
+class AgentsText(Document):
+    """How agents have to run, and what they reach then."""
+
+    containment: Annotated[ContainmentRule, BeforeValidator(ContainmentRule)] | None = None
+    networks: Annotated[Networks, BeforeValidator(Networks)] | None = None
+
+
 class LevelText(Document):
     """The rules of one level: for everything, for a group of hosts, or for one host.
 
-    `reach` lists programs that need what a containment takes away, by what it is.
+    `containment` is for looks. `reach` lists programs that need what a containment takes away, by
+    what it is.
     """
 
     profiles: list[str] | None = None
@@ -160,6 +169,7 @@ class LevelText(Document):
     unlisted: Choice["approve", "allow"] | None = None
     containment: Annotated[ContainmentRule, BeforeValidator(ContainmentRule)] | None = None
     reach: dict[WrittenNeed, list[str]] = Field(default_factory=dict)
+    agents: AgentsText = Field(default_factory=AgentsText)
     effects: list[EffectText] = Field(default_factory=list)
 
 

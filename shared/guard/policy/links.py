@@ -1,10 +1,14 @@
 """Where a symbolic link leads: its target counts from the folder in which the link lies."""
 
+import re
+
 from shared.guard.findings import Doubt
 from shared.guard.paths import canonical
 from shared.guard.policy.allowance import Held
 from shared.guard.policy.ground import Ground
 from shared.guard.words import Run, Word, join, literal_word
+
+_OPEN = re.compile(r"/(?:tmp|var/tmp|dev/shm)/")
 
 
 def strange_link(run: Run, held: tuple[Held, ...], ground: Ground) -> Doubt | None:
@@ -32,6 +36,8 @@ def folders_of(link: Word, directories: tuple[Word, ...]) -> tuple[Word, ...]:
 def _strange_target(target: Word, link: Word, run: Run, ground: Ground) -> str | None:
     relative = "r" in _flags(run)  # then ln works it out from the working directory
     folders = run.directories if relative else folders_of(link, run.directories)
+    if _OPEN.match(target.prefix) and not _OPEN.match(link.prefix):
+        return f"anybody may put something at {target}"
     return ground.territory.no_delete(target, folders) or ground.territory.no_read(target, folders)
 
 

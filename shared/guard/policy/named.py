@@ -5,20 +5,22 @@ from collections.abc import Callable
 
 from shared.guard.policy.addresses import unreachable, unreachable_mapping, unreachable_url
 from shared.guard.policy.ground import Ground, Kind
-from shared.guard.policy.units import no_control, no_end
+from shared.guard.policy.units import no_control, no_end, no_mask
 from shared.guard.words import Word, literal_word
 
 _WILD_BEHIND_THE_HOST = re.compile(r"(https?://)?(?!https?:)[^/?*\[]+/[^*\[]*")
 _URL = re.compile(
     r"(?i)(https?://)?(localhost|127\.0\.0\.1)(:\d+)?(/[^\s@\\`$|;<>{}\[\]]*)?"
+    r"|(?:https?://)?(?:[A-Z0-9][A-Z0-9-]*\.)+[A-Z]{2,}(?=$|[/:?])(:\d+)?([/?][^\s@\\`$|;<>{}\[\]]*)?"
     r"|https?://[A-Z0-9][A-Z0-9.-]*(:\d+)?([/?][^\s@\\`$|;<>{}\[\]]*)?"
 )
-_HOST = re.compile(r"[A-Za-z0-9:][A-Za-z0-9.:_-]*")
+_HOST = re.compile(r"[A-Za-z0-9:_][A-Za-z0-9.:_-]*")
 _ASKED = re.compile(r"[@+]?[A-Za-z0-9._:=-]+")
 _IN_REPOSITORY = re.compile(r"(?![-/~\ue000])(?!.*(^|/)\.\.(/|$))(?!ext::)\S*", re.DOTALL)
 _ARCHIVE = re.compile(
     r"(?i).*\.(tar|tgz|tbz2?|txz|tzst|tlz|zip|jar|war|(tar|cpio)\.(gz|bz2|xz|zst|lz4?|lzma|Z)|bundle)"
 )
+_SERVED = re.compile(r"/(www|htdocs|public|public_html|html|static|webroot)/")
 _DUMP = re.compile(r"(?i).*\.(sql|dump|dmp|bson|rdb|ldif)(\.(gz|bz2|xz|zst))?")
 _SEARCHED = re.compile(
     r"(?=.*[A-Za-z0-9_]{2})(?=.*[^.^$]{3})\^?[\w ./:=,@<>\"'#!%&~;()-]+\$?", re.DOTALL
@@ -88,6 +90,11 @@ def _unit_to_end(text: str, ground: Ground) -> str | None:
     return no_end(text)
 
 
+def _unit_to_mask(text: str, ground: Ground) -> str | None:
+    del ground
+    return no_mask(text)
+
+
 def _git_word(text: str, ground: Ground) -> str | None:
     """A revision or a path, also `REVISION:PATH`: within the repository, and not a secret."""
     if not _IN_REPOSITORY.fullmatch(text):
@@ -101,6 +108,8 @@ def _archive(word: Word, ground: Ground) -> str | None:
     text = word.with_placeholder("x")
     if not _ARCHIVE.fullmatch(text):
         return f"{word} does not look like an archive"
+    if _SERVED.search(text):
+        return f"{word} lies where pages are served: anybody could get what is packed"
     return (
         f"{word} may be on another host"
         if ":" in text
@@ -139,6 +148,7 @@ NAMED: dict[str, Kind] = {
     "mapping": _worded(_mapping),
     "unit": _worded(_unit),
     "unit-to-end": _worded(_unit_to_end),
+    "unit-to-mask": _worded(_unit_to_mask),
     "git-word": _worded(_git_word),
     "archive": _archive,
     "shown": _shown,

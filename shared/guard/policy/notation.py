@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal as Choice
 
 Count = Choice["1", "?", "*", "+"]
@@ -38,6 +39,7 @@ class Slot:
     count: Count = "1"
 
 
+@cache
 def options(text: str) -> Options:
     """The options of `-a -n= --color=? -o=write -#`, or None for `any`.
 

@@ -2,14 +2,18 @@
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from shared.guard.paths import canonical
 from shared.guard.policy import configure_kinds
+from shared.guard.policy.addresses import states, unreachable
+from shared.guard.policy.forms import FORMS, made_of, of_form
 from shared.guard.policy.ground import Ground, Kind
 from shared.guard.policy.literal_kinds import below, exactly
 from shared.guard.policy.named import NAMED
 from shared.guard.policy.notation import quoted_words
 from shared.guard.policy.territory import Territory
+from shared.guard.programs.mongo_looks import mongo_only_looks
 from shared.guard.programs.readonly import (
     awk_only_looks,
     jq_only_looks,
@@ -17,7 +21,7 @@ from shared.guard.programs.readonly import (
     yq_only_looks,
 )
 from shared.guard.programs.sql import DIALECTS, SqlDialect
-from shared.guard.programs.sql_looks import sql_only_looks
+from shared.guard.programs.sql_looks import sql_only_counts, sql_only_looks
 from shared.guard.words import Word, literal_word
 
 REST = "rest"
@@ -28,106 +32,6 @@ COPY = "copy-of-it"
 """The operand before it, with an ending that says that it is a copy."""
 EXEC = "exec"
 """The value extends to `;` or `{} +`, like that of `find -exec`."""
-
-_MODE = r"([ugoa]*[+=-][rxX]*|[ug]+[+=-][rwxX]*|[ugoa]*-[rwxX]*)"
-_TOP = (
-    r"State|NetworkSettings|RestartCount|Id|ID|Image|Created|Name|Mounts|RepoTags|RepoDigests|Size"
-    r"|Architecture|Os|Driver|Platform|LogPath|HostConfig\.(RestartPolicy|Memory|NetworkMode"
-    r"|PortBindings|Binds|NanoCpus|AutoRemove|Privileged)|Config\.(Image|Healthcheck|User|WorkingDir)"
-)
-_ITEM = "IPAddress|Gateway|Source|Destination|HostPort|HostIp|Type|Mode|ExitCode|Output|Status"
-_FACT = (
-    rf"\{{\{{-?\s*((json|range|if|with|len|println)\s+)?\.({_TOP}|{_ITEM})(\.\w+)*\s*-?\}}\}}"
-    r"|\{\{-?\s*(end|else)\s*-?\}\}"
-)
-"""A fact about a container, as a template names it: none that may show its environment."""
-_FORMS = {
-    "known": (r".*", "is known only when it runs"),
-    "number": (r"[+-]?\d+(\.\d+)?[smhdKMGTkBb%]*", "is not a number"),
-    "count": (r"\d+|all", "is not a number"),
-    "few": (r"\d{1,2}", "is not a small number"),
-    "name": (r"[A-Za-z0-9_@%+=:,.][A-Za-z0-9_@%+=:,.-]*", "is not a plain name"),
-    "names": (r"[A-Za-z0-9_@%+=:,./ -]*", "is not a list of plain names"),
-    "account": (r"[a-z_][a-z0-9_-]*", "is not a plain name of an account"),
-    "owner": (r"(?!0\b|root)[a-z_][a-z0-9_-]*(:([a-z_][a-z0-9_-]*)?)?|:[a-z_][a-z0-9_-]*",
-              "is not a plain OWNER:GROUP"),
-    "package": (r"(?i)(?!.*\.(?:rpm|deb|apk|udeb|pkg|txz|tar|xz|zst|gz|repo|ipk|snap|flatpak)$)"
-                r"[A-Za-z0-9][A-Za-z0-9._+:~-]*(?<!-)(=[A-Za-z0-9.+:~_-]+\*?)?",
-                "is not a name of a package"),
-    "package-to-install": (r"(?i)(?!.*\.(?:rpm|deb|apk|udeb|pkg|txz|tar|xz|zst|gz|repo"
-                r"|ipk|snap|flatpak)"
-                r"$)"
-                # the firewall, the network or a way into the host changes as soon as one is there
-                r"(?!(?:g?ufw|firewalld|(?:iptables|netfilter|ipset)-persistent|shorewall.*|ferm"
-                r"|arno-iptables.*|dropbear.*|telnetd.*|telnet-server|(?:inet)?utils-telnetd|rsh-.*"
-                r"|network-?manager|connman|wicked|ifupdown.*|netplan.*|systemd-(?:resolved|networkd)"
-                r"|resolvconf|openresolv|sysvinit-core|systemd-sysv|selinux-basics|xinetd|tftpd.*)"
-                r"(?:[=:].*)?$)"
-                r"[A-Za-z0-9][A-Za-z0-9._+:~-]*(?<!-)(=[A-Za-z0-9.+:~_-]+\*?)?",
-                "is not a name of a package, or changes the network or the ways into the host"),
-    "shown-property": (r"(?i)(?!.*(environ|credential|pass))[\w,]+",
-                       "is not a plain property, or shows the environment"),
-    "git-setting": (r"(?i)(?!.*(header|passw|token|credential|secret|proxy|cookie|smtp|key))"
-                    r"[A-Za-z0-9._/-]+", "is not a plain setting, or holds a secret"),
-    "task-name": (r"(?i)(?!.*(destroy|delet|drop|flush|purge|wipe|reset|remove|uninstall|clean-?all"
-                  r"|truncate|nuke|rollback|publish|fresh|seed|shell|console|eval|exec))"
-                  r"[A-Za-z0-9_@%+=:,.-]+", "is not the plain name of a task, or destroys"),
-    "ps-format": (r"(?i)(?!.*env)[a-z0-9_,=%: ]+", "is not a plain format"),
-    "shown-unit": (r"[A-Za-z0-9][A-Za-z0-9@_.:*\\-]*", "is not a plain name of a unit"),
-    "mode": (rf"0?[0-7][0-7][0145]|{_MODE}(,{_MODE})*",
-             "is not a mode without special bits that keeps others from writing"),
-    "suffix": (r"[A-Za-z0-9._~-]*", "is not a plain suffix"),
-    "setting": (r"[A-Za-z0-9][A-Za-z0-9._/-]*", "is not a name of a setting that is only read"),
-    "date-format": (r"\+[^`$]*", "is not a format"),
-    "signal": (r"(SIG)?(TERM|HUP|INT|KILL|QUIT|USR1|USR2|\d+)", "is not a signal"),
-    "kube": (r"(?!.*secret)[a-z][a-z0-9.,-]*(/[A-Za-z0-9.-]+)?",
-             "is not a plain kind, or a secret"),
-    "target": (r"test|tests|check|lint|build|all|clean|format|docs|help",
-               "is not a target that only builds or tests"),
-    "nologin": (r"(/usr)?/s?bin/(nologin|false)", "is a shell to log in with"),
-    "remote": (r"[A-Za-z0-9_][A-Za-z0-9_.-]*", "is not a plain name of a remote repository"),
-    "near": (r"localhost|127\.0\.0\.1|::1|/(var/)?run/postgresql", "is another host"),
-    "near-url": (r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/[\w./?=&%+,:~-]*)?",
-                 "is not a plain address on this host"),
-    "header": (r"(?i)(?!@)(?!\s*(x-)?(aws-|google-|azure-|oracle-)?(ec2-)?metadata)(?!.*imds).*",
-               "is read from a file, or asks a machine for its credentials"),
-    "curl-format": (r"(?!@)(?!.*%output\{).*", "is read from or written to a file"),
-    "journal-match": (r"_?[A-Z][A-Z_]*=[A-Za-z0-9_.@:/-]+", "is not a FIELD=VALUE"),
-    "kube-object": (r"(?!secrets?\b)[A-Za-z0-9][A-Za-z0-9._/-]*",
-                    "is not a plain object, or a secret"),
-    "git-key": (r"(?i)(?!.*(token|pass|secret|header|credential|url))"
-                r"[a-z][a-z0-9-]*(\.[^\s]+)?\.[a-z][a-z0-9-]*",
-                "is not a plain key, or one that may hold a secret"),
-    "sudoers": (r"/etc/sudoers(\.d/[\w-]+)?", "is not one of the files of sudo"),
-    "kube-output": (r"wide|yaml|json|name|(jsonpath(-as-json)?|custom-columns|go-template)=.*",
-                    "is not a form of output, or is read from a file"),
-    "system-program": (r"/(usr/)?(local/)?s?bin/[\w.+-]+|/(usr/)?lib(64)?/(?!.*\.\.)[\w./+-]+",
-                       "does not lie where the system keeps its programs"),
-    "container-fact": (rf"([^{{}}]|{_FACT})*", "may show the environment of the container"),
-    # rpm expands `%(…)` and `%{lua:…}` in the names of files and packages
-    "rpm-name": (r"[^%]*", "holds a `%`, and rpm runs macros"),
-    "rpm-format": (r"([^%]|%%|%-?\d*\{[A-Z0-9_]+(:[a-z]+)?\})*",
-                   "is not a format of plain tags, and rpm runs macros"),
-    "find-place": (r"[^-].*|[!(),]", "is not a place"),
-}  # fmt: skip
-
-
-def _of_form(name: str) -> Kind:
-    form, why = _FORMS[name]
-    return _form(form, why)
-
-
-def _form(form: str, why: str) -> Kind:
-    pattern = re.compile(form, re.DOTALL)
-
-    def kind(word: Word, ground: Ground) -> str | None:
-        del ground
-        text = word.literal
-        if text is None:
-            return f"{word} is known only when it runs"
-        return None if pattern.fullmatch(text) else f"{word} {why}"
-
-    return kind
 
 
 def _program(language: str, harmless: Callable[[str], bool]) -> Kind:
@@ -189,7 +93,7 @@ def _copied_tree(word: Word, ground: Ground) -> str | None:
 
 
 def _move_source(word: Word, ground: Ground) -> str | None:
-    return _copy_source(word, ground) or ground.territory.no_delete(word, ground.directories)
+    return _copy_source(word, ground) or ground.territory.no_removal(word, ground.directories)
 
 
 def _not_remote(kind: Kind) -> Kind:
@@ -212,13 +116,39 @@ def _script_root(word: Word, ground: Ground) -> str | None:
 def _script(word: Word, ground: Ground) -> str | None:
     if word.literal == "-":
         return "it runs what it reads"
+    if "://" in str(word):
+        return f"{word} lies on another host"
+    if word.prefix.startswith("@"):
+        return f"{word} may be a file of options: begin a name with ./"
     return ground.territory.no_code(word, ground.directories)
 
 
 def _project_script(word: Word, ground: Ground) -> str | None:
     if word.literal == "-":
         return "it runs what it reads"
+    if "://" in str(word):
+        return f"{word} lies on another host"
     return ground.territory.no_program(word, ground.directories)
+
+
+def _local_root(word: Word, ground: Ground) -> str | None:
+    """A folder of a project, and no address: `github.com/x` would be got from there."""
+    text = word.literal
+    if text is None or not re.match(r"\.{0,2}/|\.$|~|[\w-]+(/|$)", text):
+        return f"{word} may be on another host: begin it with ./"
+    return _script_root(word, ground)
+
+
+_TAKES_AWAY = re.compile(
+    r"(?i)drop|delet|trunc|purge|reset|down|rollback|revert|destroy|clean|wipe"
+)
+
+
+def _sql_script(word: Word, ground: Ground) -> str | None:
+    """A script of a project that is not named after taking something away."""
+    if _TAKES_AWAY.search(str(word).rpartition("/")[2]):
+        return f"{word} takes something away, by its name"
+    return _project_script(word, ground)
 
 
 def _variable(word: Word, ground: Ground) -> str | None:
@@ -234,6 +164,29 @@ def _bare_variable(word: Word, ground: Ground) -> str | None:
     del ground
     text = word.literal
     return None if text and re.fullmatch(r"[A-Za-z_]\w*", text) else f"{word} is not a name"
+
+
+_NEAR = re.compile(r"localhost|127\.0\.0\.1|::1|/(var/)?run/postgresql")
+
+
+def _near(word: Word, ground: Ground) -> str | None:
+    """This host, or one that the policy declares."""
+    text = word.literal
+    if text is None:
+        return f"{word} is known only when it runs"
+    declared = ground.territory.hosts
+    if _NEAR.fullmatch(text) or (declared and unreachable(text, declared) is None):
+        return None
+    return f"{word} is another host"
+
+
+def _query_part(word: Word, ground: Ground) -> str | None:
+    """`NAME=TEXT` of an address, which only asks."""
+    del ground
+    text = word.literal
+    if text is None or not re.fullmatch(r"[A-Za-z_][\w.\[\]-]*=.*", text, re.DOTALL):
+        return f"{word} is not NAME=TEXT, or is read from a file"
+    return f"{word} may change what the service keeps" if states(text) else None
 
 
 def _anything(word: Word, ground: Ground) -> str | None:
@@ -255,10 +208,23 @@ def _configuration(word: Word, ground: Ground) -> str | None:
     return None
 
 
+def _database_file(word: Word, ground: Ground) -> str | None:
+    """A file of SQLite that is a secret by its ending alone."""
+    text = word.literal
+    if text is None:
+        return f"{word} is known only when it runs"
+    other = re.sub(r"\.sqlite3?$", ".db", text)
+    return ground.territory.no_read(literal_word(other), ground.directories)
+
+
 KINDS: dict[str, Kind] = {
-    **configure_kinds.kinds(_form),
-    **{name: _of_form(name) for name in _FORMS},
+    **configure_kinds.kinds(made_of),
+    **{name: of_form(name) for name in FORMS},
     "any": _anything,
+    "query-part": _query_part,
+    "local-root": _local_root,
+    "near": _near,
+    "sql-script": _sql_script,
     **NAMED,
     "look": _anything,
     "read": _place(Territory.no_read),
@@ -267,6 +233,7 @@ KINDS: dict[str, Kind] = {
     "write": no_writing,
     "environment": no_writing,
     "delete": _place(Territory.no_delete),
+    "emptied": _place(Territory.no_emptying),
     "purge": _place(Territory.no_purge),
     "inside": _place(Territory.no_change),
     "into": _place(Territory.no_unpacking),
@@ -281,16 +248,20 @@ KINDS: dict[str, Kind] = {
     "jq": _program("jq program", jq_only_looks),
     "sql": _program("SQL", sql_only_looks),
     **{name: _program("SQL", _in_dialect(dialect)) for name, dialect in DIALECTS.items()},
+    "counts": _program("SQL", sql_only_counts),
     "config": _configuration,
+    "mongo": _program("JavaScript", mongo_only_looks),
+    "database-file": _database_file,
     "yq": _program("yq program", yq_only_looks),
     COMMAND: _anything,
     REST: _anything,
     "moved": _move_source,
     "link-target": _anything,  # it counts from where the link lies (`policy/links.py`)
+    "local-look": _not_remote(of_form("known")),
     "local-read": _not_remote(_place(Territory.no_read)),
     "local-tree": _not_remote(_copied_tree),
     "local-write": _not_remote(_place(Territory.no_write)),
-    "delete-root": _place(Territory.no_write),
+    "delete-root": _place(Territory.no_emptying),
     "script-root": _script_root,
     EXEC: _anything,
 }
@@ -301,6 +272,7 @@ BELOW = "below:"
 """`below:/srv/app` holds the paths in that folder, whatever they are called."""
 
 
+@lru_cache(4096)
 def kind_of(name: str) -> Kind | None:
     """The kind of that name; None when there is none."""
     if (quoted := quoted_words(name)) is not None:
@@ -313,12 +285,12 @@ def kind_of(name: str) -> Kind | None:
 
     def one_of(word: Word, ground: Ground) -> str | None:
         del ground
-        return None if word.literal in words else f"{word} is none of {', '.join(sorted(words))}"
+        return None if word.literal in words else f"{word} is not one of {', '.join(sorted(words))}"
 
     return one_of
 
 
-WRITING = frozenset({"write", "local-write", "into", "archive"})
+WRITING = frozenset({"write", "local-write", "into", "archive", "emptied"})
 """The kinds of words at which something is left behind."""
 
 CHANGING = WRITING | {"delete", "purge", "inside", "moved", "delete-root", "environment"}

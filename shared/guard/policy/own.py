@@ -5,6 +5,7 @@ A plan that could would approve itself. No policy allows it, and no person is as
 
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from shared.domain.secret import VARIABLE
 from shared.domain.verdict import Verdict, VerdictKind
@@ -15,7 +16,7 @@ from shared.guard.words import HOME, Run, Word, literal_word
 
 RULE = "replan-itself"
 _NAME = "replan"
-_MODULE = re.compile(r"(?:replan|deploy\.launcher\.replan)(?:\..*)?")
+_MODULE = re.compile(r"(?:replan|deploy\.launcher\.replan|orchestrator\.cli)(?:\..*)?")
 _LAUNCHERS = frozenset(
     {"pipx", "uvx", "uv", "rye", "hatch", "pdm", "conda", "mamba", "pixi", "nix"}
 )
@@ -53,11 +54,40 @@ _MENTIONS = re.compile(r"replan|approval-key")
 _MOST_CHARACTERS = 4096
 
 
-def own_verdicts(runs: Iterable[Run]) -> Iterator[Verdict]:
-    """A denial for each run of replan, and for each that names its data or sets its variables."""
+def own_verdicts(
+    runs: Iterable[Run], policy_file: frozenset[str] = frozenset()
+) -> Iterator[Verdict]:
+    """A denial for each run of replan, and for each that names its data or sets its variables.
+
+    `policy_file` are the names of the file from which its own policy comes.
+    """
     for run in runs:
-        if why := _objection(run):
+        if why := _objection(run) or _of_policy(run, policy_file):
             yield Verdict(VerdictKind.DENY, RULE, why, run.part)
+
+
+def file_of(source: str) -> frozenset[str]:
+    """The names of a policy's file, also from the home of this account; none if it is no file."""
+    if not source.endswith((".yaml", ".yml")):
+        return frozenset()
+    path = Path(source).absolute()
+    names = {str(path)}
+    if path.is_relative_to(Path.home()):
+        names.add(f"~/{path.relative_to(Path.home())}")
+    return frozenset(names)
+
+
+def _of_policy(run: Run, names: frozenset[str]) -> str | None:
+    if not names or run.program in _ONLY_PRINT | _ONLY_ASK:
+        return None
+    last = {name.rpartition("/")[2] for name in names}
+    for word in (*run.writes, *run.argv[1:]):
+        if str(word).rpartition("/")[2] in last:
+            for here in run.directories:
+                place = _path(word, here)
+                if place in names or (place.startswith("./") and place[2:] in last):
+                    return f"no command touches what belongs to replan: {word} holds its policy"
+    return None
 
 
 def _objection(run: Run) -> str | None:
@@ -68,8 +98,10 @@ def _objection(run: Run) -> str | None:
             return f"no command sets {name}, a setting of replan"
     if _serves_replan(run):
         return "no command touches the containers or the database of replan"
+    near = any(_MENTIONS.search(str(directory)) for directory in run.directories)
     for word in (*run.writes, *run.reads, *_operands(run)):
-        if place := _own_place(word, run):
+        shown = str(word)
+        if (near or _MENTIONS.search(shown)) and (place := _own_place(word, shown, run)):
             return f"no command touches what belongs to replan: {place}"
     return None
 
@@ -117,11 +149,8 @@ def _operands(run: Run) -> tuple[Word, ...]:
     return run.argv if steers else run.argv[1:]
 
 
-def _own_place(word: Word, run: Run) -> str | None:
-    shown = str(word)
+def _own_place(word: Word, shown: str, run: Run) -> str | None:
     if len(shown) > _MOST_CHARACTERS or any(sign in shown for sign in " \t\n"):
-        return None
-    if not any(_MENTIONS.search(text) for text in (shown, *map(str, run.directories))):
         return None
     asked = run.program in _ONLY_ASK
     for directory in run.directories:

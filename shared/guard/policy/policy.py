@@ -1,19 +1,21 @@
 """Policies, built from the shipped files, the site's, and the host's."""
 
 import hashlib
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from shared.contracts.origin import Origin
 from shared.contracts.yamltext import YamlText, read_yaml
-from shared.domain.containment import ContainmentRule
+from shared.domain.containment import AgentRule, ContainmentRule
 from shared.domain.errors import Misconfigured
-from shared.domain.next_step import NextStep
+from shared.domain.next_step import NextStep, ShellCommand
 from shared.guard.policy.allowance import Allowance
 from shared.guard.policy.configured import Configured
+from shared.guard.policy.containment_rules import agent_rule, containment_rule
 from shared.guard.policy.effect_rules import EffectRule, effect_rules
 from shared.guard.policy.files import (
     AllowText,
@@ -37,6 +39,7 @@ PROFILES = (
 ENGINE = 2
 """Incremented whenever the meaning of the same rules changes."""
 _PLACES = tuple(PlacesText.model_fields)
+_NOTATION = NextStep.of("guard rules", help=True)  # its rules would not load either
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +55,13 @@ _NOWHERE_SPECIAL = Territory()
 _ANYWHERE = ("", ".", "~")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CommandPolicy:
     """Everything that decides about commands for one host.
 
     `checks` are commands with the verdicts that they must get. `unlisted_allowed`: commands that no
     rule lists are allowed; only deny rules and undecidable commands are stopped. `version` is a
-    digest of everything that decides.
+    digest of everything that decides. `agents` says how agents run, which nothing is judged by.
     """
 
     forbidden: tuple[Forbidden, ...] = ()
@@ -69,20 +72,23 @@ class CommandPolicy:
     unlisted_allowed: bool = False
     containment: ContainmentRule = ContainmentRule.POSSIBLE
     reach: tuple[tuple[str, Need], ...] = ()
+    agents: AgentRule = AgentRule()  # noqa: RUF009 - it is frozen
     configured: tuple[Configured, ...] = ()
     effects: tuple[EffectRule, ...] = ()
     checks: tuple[tuple[str, str], ...] = ()
     source: str = "shipped"
 
-    @property
+    @cached_property
     def version(self) -> str:
         """Sixteen hexadecimal digits that change when any rule does."""
-        told = repr((ENGINE, *(getattr(self, name) for name in _DECIDING)))
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        digest = hashlib.sha256(repr((ENGINE, *(getattr(self, n) for n in _DECIDING))).encode())
+        for allowance in self.allowances:
+            digest.update(allowance.told)
+        return digest.hexdigest()[:16]
 
 
 _DECIDING = (
-    *("forbidden", "allowances", "territory", "variables", "programs", "unlisted_allowed"),
+    *("forbidden", "territory", "variables", "programs", "unlisted_allowed"),
     *("containment", "reach", "configured", "effects"),
 )
 
@@ -209,7 +215,8 @@ class Site:
             variables=tuple(v for _, text in texts for v in text.variables),
             programs=tuple(p for _, text in texts for p in text.programs),
             unlisted_allowed=unlisted == "allow",
-            containment=_last(t.containment for _, t in levels) or ContainmentRule.POSSIBLE,
+            containment=containment_rule(t.containment for _, t in levels),
+            agents=agent_rule(t.agents for _, t in levels),
             reach=tuple(
                 (name, need) for _, t in levels for need, names in t.reach.items() for name in names
             ),
@@ -243,11 +250,12 @@ def load_site(path: Path | None) -> Site:
     """
     if path is None:
         return Site()
-    origin = Origin(str(path), "guard", NextStep.of("guard rules", policy=path), Misconfigured)
+    origin = Origin(str(path), "guard", _NOTATION, Misconfigured)
     try:
         written = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise origin.error(f"the policy cannot be read ({error})") from error
+        looked_for = replace(origin, next_step=ShellCommand(f"ls -l {shlex.quote(str(path))}"))
+        raise looked_for.error(f"the policy cannot be read ({error})") from error
     yaml_text = read_yaml(written, origin)
     text = SiteText.read(yaml_text, origin)
     _refuse_contradictions(text, yaml_text, origin)
@@ -309,7 +317,7 @@ def _with_includes(names: Iterable[str], source: str) -> tuple[str, ...]:
             raise Misconfigured(
                 f"{source}: there is no profile {name!r}; known: {', '.join(PROFILES)}",
                 stage="guard",
-                next_step=NextStep.of("guard rules"),
+                next_step=_NOTATION,
             )
         if name not in wanted:
             wanted[name] = None
@@ -351,14 +359,11 @@ def _of_rule(rule: RuleText, reason: str, source: str) -> Iterator[Allowance]:
             needs_one=tuple(rule.needs_one),
             consumes=tuple(rule.consumes),
             idle_input=rule.input == "idle",
+            asks_input=rule.input == "asks",
             directories=tuple(rule.directory),
             reason=reason,
             source=source,
         )
-
-
-def _last(rules: Iterable[ContainmentRule | None]) -> ContainmentRule | None:
-    return next((rule for rule in reversed([*rules]) if rule is not None), None)
 
 
 def _forbidden(groups: Iterable[ForbidText], source: str) -> Iterator[Forbidden]:

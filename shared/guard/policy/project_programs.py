@@ -42,7 +42,8 @@ _DESTROYS = re.compile(
     r"|shutdown|reboot|halt|poweroff|obliterate|overwrite|clobber|force|hard|recurse|decommission"
     r"|terminate|evict|revoke|disable|detach|unmount|umount|format|factory|empty|abandon"
     r"|shell|dbshell|tinker|console|runner|repl|eval|evaluate|exec|execute|cmd|command|code|init-script"
-    r"|initscript|require|preload|plugin|hook|sudo|su)(?:$|[^A-Za-z])"
+    r"|initscript|require|preload|plugin|hook|sudo|su"
+    r"|private|reveal|unmask|decrypt|secrets?|show-?secrets?|passwords?)(?:$|[^A-Za-z])"
 )
 _PLAIN = re.compile(r"[\w @%+=:,./~^'!-]*")
 _SHARED = ("/tmp", "/var/tmp", "/dev/shm", "/run/user")  # noqa: S108 - these are looked for
@@ -87,11 +88,18 @@ def script_of(run: Run) -> tuple[Word, tuple[Word, ...]] | None:
     return program.word, words[at + 1 :]
 
 
+_TAKES_AWAY = re.compile(
+    r"(?i)(?:.*[-_.])?(?:delete|drop|purge|wipe|destroy|truncate|flush|nuke)(?:[-_.].*)?"
+)
+
+
 def strange_script(path: Word) -> str | None:
     """Why a file that an interpreter is given is not taken for a script, or None."""
     name = str(path).rpartition("/")[2]
     if _UNSUITED.fullmatch(name):
         return f"{path} does not look like a script"
+    if _TAKES_AWAY.fullmatch(name):
+        return f"{path} takes something away, by its name"
     return None
 
 

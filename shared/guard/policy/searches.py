@@ -35,6 +35,8 @@ def strange_search(run: Run, territory: Territory) -> str | None:
     changing = programs - _LOOK
     if not changing and not found.deletes:
         return None
+    if found.deletes and _deletes_first(words):
+        return "it deletes before it looks at the names: put the tests before -delete"
     for start in found.starts:
         if why := _strange_start(start, found, changing, run, territory):
             return f"all that find gets there is as much as the directory: {why}"
@@ -45,6 +47,10 @@ def _strange_start(
     start: Word, found: Search, changing: set[str], run: Run, territory: Territory
 ) -> str | None:
     here, words = run.directories, run.argv[1:]
+    if any(_overwrites(inner) for inner in found.runs):
+        return "it puts something else in the place of all that it finds"
+    if any(str(w) in ("-d", "-t", "-r") for inner in found.runs for w in _of_touch(inner)):
+        return "it makes all that it finds look older or newer than it is"
     if changing and changing <= _OF_MODES and not found.deletes:
         return territory.no_change(start, here)
     names = _names(words)
@@ -57,6 +63,29 @@ def _strange_start(
     if names and start.literal in (".", "./"):
         return None
     return territory.no_purge(start, here)
+
+
+def _of_touch(inner: tuple[Word, ...]) -> tuple[Word, ...]:
+    is_touch = bool(inner) and str(inner[0]).rpartition("/")[2] == "touch"
+    return inner[1:] if is_touch else ()
+
+
+def _overwrites(inner: tuple[Word, ...]) -> bool:
+    """Whether each match is the target of a copy: `find -exec cp blank {} ;`."""
+    if len(inner) < _SOURCE_AND_TARGET or inner[-1].literal is not None:
+        return False
+    program = str(inner[0]).rpartition("/")[2]
+    return program in ("cp", "mv", "install", "ln") and inner[-2].literal is not None
+
+
+_SOURCE_AND_TARGET = 3
+
+
+def _deletes_first(words: tuple[Word, ...]) -> bool:
+    """Whether a test stands behind the action, where it picks out nothing any more."""
+    texts = [word.literal for word in words]
+    behind = texts[texts.index("-delete") + 1 :] if "-delete" in texts else []
+    return any(text in _NAMES | _AGES | {"-type", "-size", "-user", "-empty"} for text in behind)
 
 
 def _names(words: tuple[Word, ...]) -> list[str]:

@@ -15,9 +15,18 @@ _SLASH = literal_word("/")
 _OF_EVERYBODY = re.compile(
     r"(?i)uploads?|incoming|inbox|dropbox|tmp|temp|caches?|spool|media|attachments?|user-?files"
 )
+_UPLOADED = re.compile(
+    r"(?i)(?:user-?)?uploads?|in|inbound|incoming|received|inbox|dropbox|attachments?|user-?files"
+)
+_BACKUPS = re.compile(r"(?i)(?:db-?|pg-?|mysql-?)?(?:backups?|dumps?|snapshots?)|bak|wal-?archive")
 _PLAIN_FILES = re.compile(
     r"([^*?\[]*/)\*((?:\.[a-z]+)*\.(?:log|html?|css|md|rst|txt|pid|service|timer|rules|repo)|(?<=\*)\.conf)"
 )
+_FACTS_OF_ALL = re.compile(
+    r"/proc/(?:\[[0-9]-9\])?\*/(status|stat|statm|limits|comm|io|sched|schedstat|cgroup|wchan|oom_score"
+    r"|oom_score_adj|oom_adj|loginuid|smaps_rollup|numa_maps)"
+)
+"""What the kernel says of every process, in numbers and names."""
 _NAMED = re.compile(r"(?!.*…)[^*?\[]+|[^…]*\.[A-Za-z0-9]+")
 """The last name of a path that is known, or a pattern whose ending is."""
 
@@ -33,7 +42,8 @@ class Territory:
     `readable` alone, and whole directories below `trees`; of the names with a dot in front, only
     `dotfiles` and `dots` are. `code` is where tools that run code from their working directory may
     be started, `projects` where a project's own programs may lie. `hosts` are the only hosts that
-    may be reached; any host with a plain name if there are none.
+    may be reached; any host with a plain name if there are none. `images` are the names of those
+    of other makers that may be run.
     """
 
     write: tuple[str, ...] = ()
@@ -50,6 +60,7 @@ class Territory:
     dots: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
 
     def no_write(self, word: Word, directories: tuple[Word, ...]) -> str | None:
         """Why a file may not be written there, or None."""
@@ -57,13 +68,32 @@ class Territory:
 
     def no_delete(self, word: Word, directories: tuple[Word, ...]) -> str | None:
         """Why a file may not be deleted there, or None."""
+        return self._kept(word, directories) or self.no_removal(word, directories)
+
+    def no_removal(self, word: Word, directories: tuple[Word, ...]) -> str | None:
+        """Why a file may not be taken away from there while its content stays, or None."""
         return self._outside(
             word, directories, self.write + self.delete, "deleted from", below=True
         )
 
     def no_purge(self, word: Word, directories: tuple[Word, ...]) -> str | None:
         """Why a directory may not be deleted there with all that is in it, or None."""
-        return self._outside(word, directories, self.purge, "deleted from", below=True)
+        return self._kept(word, directories) or self._outside(
+            word, directories, self.purge, "deleted from", below=True
+        )
+
+    def no_emptying(self, word: Word, directories: tuple[Word, ...]) -> str | None:
+        """Why what a file holds may not be thrown away, or None."""
+        return self._kept(word, directories) or self.no_write(word, directories)
+
+    @staticmethod
+    def _kept(word: Word, directories: tuple[Word, ...]) -> str | None:
+        """Why what lies there is kept until a person says otherwise, or None."""
+        for directory in directories:
+            path = canonical(word, directory)
+            if lies_among_backups(path):
+                return f"{path} lies among backups"
+        return None
 
     def no_throwing_away(self, word: Word, directories: tuple[Word, ...]) -> str | None:
         """Why old files may not be deleted there, the places for temporary files included."""
@@ -95,6 +125,10 @@ class Territory:
 
     def no_code(self, word: Word, directories: tuple[Word, ...]) -> str | None:
         """Why what lies there may not be run, or None."""
+        for directory in directories:
+            path = canonical(word, directory)
+            if of_strangers(path):
+                return f"{path} lies where others put files"
         return self._outside(word, directories, self.code, "run from", below=True)
 
     def no_program(self, word: Word, directories: tuple[Word, ...]) -> str | None:
@@ -283,8 +317,21 @@ class Territory:
         return _places(self.trees)
 
 
+def lies_among_backups(path: Word) -> bool:
+    """Whether a folder on the way to a place, or its own name, says that backups are kept there."""
+    return any(map(_BACKUPS.fullmatch, path.with_placeholder(_UNSEEN).split("/")))
+
+
+def of_strangers(path: Word) -> bool:
+    """Whether a place lies where others put files."""
+    return any(map(_UPLOADED.fullmatch, path.with_placeholder(_UNSEEN).split("/")))
+
+
 def _of_a_process(word: Word) -> tuple[Word, ...]:
     """What `/proc/$(pgrep x)/limits` may name: that of a process, or without a number; else it."""
+    told = "" if word.literal is not None or word.unknown else word.with_placeholder("")
+    if found := _FACTS_OF_ALL.fullmatch(told):
+        return (literal_word(f"/proc/1/{found[1]}"),)
     match word.pieces:
         case (Text("/proc/"), Hole(number=True), Text() as rest) if rest.value.startswith("/"):
             return tuple(literal_word(f"/proc/{number}{rest.value}") for number in ("1", ""))

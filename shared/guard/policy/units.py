@@ -32,6 +32,9 @@ _NAMES: dict[str, str] = {
         " himmelblau aad-auth adclient centrify vasd pbis lwsmd systemd-homed accounts-daemon"
         " slapd 389-ds dirsrv"
     ),
+    "other hosts": (
+        "etcd kube- named bind9 unbound isc-dhcp kea- pdns knot nsd vault consul nomad rpcbind"
+    ),
     "its disks": (
         "iscsi open-iscsi multipath lvm dm-event dmeventd mdadm mdmonitor mdcheck zfs zpool"
         " drbd nfs autofs remote- cryptsetup clevis ceph gluster glusterd lustre o2cb ocfs2 gfs2"
@@ -56,6 +59,11 @@ _GUARDS = (
     " zabbix icinga datadog newrelic telegraf node_exporter prometheus borg restic duplicity"
     " bacula bareos rsnapshot certbot acme"
 )
+_KEEPING = (
+    "postgres pgsql edb- mysql mariadb percona mongo redis valkey keydb memcached rabbitmq kafka"
+    " redpanda zookeeper elasticsearch opensearch solr cassandra scylla clickhouse influx couchdb"
+    " neo4j minio docker containerd crio podman pgbouncer proxysql haproxy"
+)
 _SHAPE = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9@_.:-]*(?<!\.target)(?<!\.mount)(?<!\.swap)(?<!\.slice)"
     r"(?<!\.scope)(?<!\.device)(?<!\.automount)(?<!\.socket)(?<!\.path)"
@@ -68,6 +76,7 @@ def _beginning(names: str) -> re.Pattern[str]:
 
 _NEEDED = {what: _beginning(names) for what, names in _NAMES.items()}
 _OPENING, _GUARDING = _beginning(_WAYS_IN), _beginning(_GUARDS)
+_KEPT_FOR_OTHERS = _beginning(_KEEPING)
 
 
 def no_control(unit: str) -> str | None:
@@ -92,4 +101,13 @@ def no_end(unit: str) -> str | None:
         return why
     if _GUARDING.match(unit.lower()):
         return f"{unit} guards or watches the host"
+    return None
+
+
+def no_mask(unit: str) -> str | None:
+    """The same for keeping it from every start: what other services need can be started again."""
+    if why := no_end(unit):
+        return why
+    if _KEPT_FOR_OTHERS.match(unit.lower()):
+        return f"{unit} keeps what other services need, and could not be started again"
     return None
