@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from shared.guard.findings import Findings
 from shared.guard.paths import canonical
-from shared.guard.policy.configuration_texts import LANGUAGES, LOG, Reading, edit
+from shared.guard.policy.configuration_texts import ADDED_TO, LANGUAGES, LOG, Reading, edit
 from shared.guard.policy.configured import Change, Configured, Configuring
 from shared.guard.programs.inline_code import option_values
 from shared.guard.shell.written_files import operands
@@ -86,6 +86,8 @@ def _judge(
     if len(known) != len(writes):
         return Inner(f"what is written to {path} is known only when it runs")
     language = LANGUAGES[place.language]
+    if place.language in ADDED_TO and (edits or not all(each.append for each in texts)):
+        return Inner(f"what {path} holds would be changed: only lines may be added")
     readings: list[Reading] = []
     for each in known:
         text = each.content.literal or ""

@@ -1,7 +1,8 @@
 """Decides which looks of a pass run contained, and are allowed because they can change nothing."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from shared.domain.containment import Containment, Hidden
 from shared.domain.verdict import ALLOWED, Verdict
@@ -26,11 +27,15 @@ _STILL_ASKED = ("secret", "allowed_tools")
 class ContainedLooks:
     """Knows which texts need nothing but files, and what is hidden from them."""
 
-    def __init__(self, guard: Guard, looks: Guard) -> None:
-        """`guard` tells what a text needs; `looks` judges texts that may only look."""
+    def __init__(self, guard: Guard, looks: Guard, own: Iterable[str] = ()) -> None:
+        """`guard` tells what a text needs; `looks` judges texts that may only look.
+
+        `own` are the folders of this installation, which are hidden, too.
+        """
         self._guard = guard
         self._looks = looks
-        self.hidden = hidden_from_looks(guard.policy.territory)
+        hidden = hidden_from_looks(guard.policy.territory)
+        self.hidden = replace(hidden, places=(*hidden.places, *own))
 
     def verdict(self, text: str, containment: Containment = Containment()) -> Verdict:  # noqa: B008
         """The verdict on a text as a look, on a host with that containment."""
@@ -65,7 +70,7 @@ def hidden_from_looks(territory: Territory) -> Hidden:
         places=tuple(
             pattern.removesuffix("/*")
             for pattern in secret
-            if pattern.startswith("/") and pattern not in _OTHER_HOMES
+            if pattern.startswith("/") and pattern not in (*_OTHER_HOMES, *territory.public)
         ),
         names="|".join(
             _expression(pattern.removesuffix("/*"))

@@ -61,6 +61,21 @@ def effects(text: str) -> tuple[ProgramEffect, ...]:
     return (*found, *unreadable) if findings.doubts or _HERE in text else found
 
 
+@lru_cache(1024)
+def programs_in(text: str) -> tuple[Run, ...]:
+    """Each program that `sh` would run for this text, wrappers and what they run included.
+
+    Empty for a text that cannot be read completely. Never raises for a text.
+    """
+    try:
+        if objection(text):
+            return ()
+        runs = read(installed_shfmt(), text, "sh", plain_words(text)).runs
+    except Exception:  # noqa: BLE001 - of a text that cannot be read nothing is known
+        return ()
+    return tuple(run for run in runs if run.argv)
+
+
 def destroys(text: str) -> tuple[str, ...]:
     """The parts of a text that stop or destroy something; empty if nothing in it is known to."""
     harmful = {Effect.STOPS, Effect.DESTROYS}

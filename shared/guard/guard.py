@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import PurePosixPath
 from threading import Lock
+from typing import Final
 
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
@@ -17,16 +18,30 @@ from shared.guard.configuration import Inner, configuring
 from shared.guard.display_safety import objection
 from shared.guard.findings import Doubt, Findings
 from shared.guard.policy.allowlist import AllowList, Coverage
+from shared.guard.policy.backups import backup_verdicts
 from shared.guard.policy.configured import Configuring
 from shared.guard.policy.databases import database_verdicts
+from shared.guard.policy.downloaded import downloaded_verdicts
+from shared.guard.policy.dumps import dump_verdicts
 from shared.guard.policy.entries import rule_of
 from shared.guard.policy.exhaustion import exhaustion_verdicts
 from shared.guard.policy.hidden import shown_variable
 from shared.guard.policy.images import image_verdicts
-from shared.guard.policy.own import own_verdicts
+from shared.guard.policy.loaded_texts import loaded_verdicts
+from shared.guard.policy.opened_rights import opened_verdicts
+from shared.guard.policy.overwrites import overwrite_verdicts
+from shared.guard.policy.own import file_of, own_verdicts
 from shared.guard.policy.policy import CommandPolicy, Site
+from shared.guard.policy.published import published_verdicts
+from shared.guard.policy.redirects import redirect_verdicts
 from shared.guard.policy.ruleset import RuleSet
+from shared.guard.policy.searched_secrets import searched_verdicts
+from shared.guard.policy.strangers import stranger_verdicts
+from shared.guard.policy.volatile import volatile_verdicts
+from shared.guard.policy.weakened_texts import weakened_verdicts
+from shared.guard.policy.written_passwords import password_verdicts
 from shared.guard.provenance import Origin, Provenance
+from shared.guard.publication import Publication
 from shared.guard.reach import Need, Reach, programs, reach_of
 from shared.guard.secret_flow import breaches, code_breaches, in_file
 from shared.guard.shell.convert import Unreadable
@@ -37,6 +52,7 @@ from shared.guard.shell.scope import Scope
 from shared.guard.shell.streams import Input
 from shared.guard.snippets import only_says
 from shared.guard.traces import Traces, traces
+from shared.guard.unpackings import unpacking_objection
 from shared.guard.words import Run
 
 CACHED_VERDICTS = 4096
@@ -47,6 +63,15 @@ _SHELLS_WITH_PLAIN_WORDS = frozenset({"sh", "bash", "dash", "ash", "rbash"})
 
 
 _CONFIGURES_NOTHING = Configuring()
+_INTO_A_LOG = re.compile(r"\s*>>?\s*/[\w./-]+(?:\s*2>&1)?\s*$")
+"""How a job of cron ends: it needs no folder to start in."""
+
+_OF_RUNS: Final = (
+    *(exhaustion_verdicts, overwrite_verdicts, database_verdicts, backup_verdicts),
+    *(volatile_verdicts, opened_verdicts, image_verdicts, stranger_verdicts),
+    *(published_verdicts, dump_verdicts, searched_verdicts, downloaded_verdicts),
+)
+"""What is asked about although rules list every program of a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +126,7 @@ class Guard:
         self._list = AllowList(
             policy.allowances, policy.territory, policy.variables, policy.programs
         )
+        self._policy_file = file_of(policy.source)
         self._verdicts: OrderedDict[bytes, Judged] = OrderedDict()
         self._lock = Lock()
         programs()  # a table that cannot be read is told at once
@@ -114,7 +140,7 @@ class Guard:
                     f"{self.policy.source}: the policy denies its own check: {command!r} has to be"
                     f" {expected}, and is {verdict.kind.value} ({verdict.reason or 'allowed'})",
                     stage="guard",
-                    next_step=NextStep.of("guard rules"),
+                    next_step=NextStep.of("guard rules", help=True),
                 )
 
     def explain(self, command: str, interpreter: str = "sh") -> Explanation:
@@ -235,8 +261,12 @@ class Guard:
         verdicts = self._beside_the_list(findings)
         if self.policy.unlisted_allowed:
             return Judged(worst(verdicts), writes_code=False)
-        verdicts += (*exhaustion_verdicts(findings.runs), *image_verdicts(findings.runs))
-        verdicts += database_verdicts(findings.runs)
+        for judge_runs in _OF_RUNS:
+            verdicts += judge_runs(findings.runs)
+        verdicts += loaded_verdicts(findings.written)
+        verdicts += password_verdicts(findings.written)
+        verdicts += weakened_verdicts(findings)
+        verdicts += redirect_verdicts(findings.runs, self.policy.territory.hosts)
         changing = configuring(findings, self.policy.configured, self._inner)
         covered = list(self._list.coverage(findings.runs, changing))
         if findings.names_secret:
@@ -246,18 +276,24 @@ class Guard:
         code_part = next((each.run.part for each in covered if each.runs_code), "")
         unsettled = changing.unsettled(())
         left = traces(covered, changing.placed)
-        later = (self.judge_part(command).traces.uses for command in changing.commands)
-        left = Traces(left.marks, (*left.uses, *(use for uses in later for use in uses)))
+        if changing.commands:
+            later = (self.judge_part(command).traces.uses for command in changing.commands)
+            left = replace(left, uses=(*left.uses, *(use for uses in later for use in uses)))
         if left.marks and left.uses:
             own = Provenance(left.marks, Origin()).objection(left.uses, self.misplaced)
             verdicts += () if own is None else (own,)
+        published = Publication(left.marks).objection(left.puts)
+        verdicts += () if published is None else (published,)
+        unpacked = unpacking_objection(left.unpackings, left.unpackings, left.fetched)
+        verdicts += () if unpacked is None else (unpacked,)
         writes = self._list.writes_code(covered, changing) or bool(findings.doubts)
+        settled = worst(verdicts)
         return Judged(
-            worst([*verdicts, *([unsettled] if unsettled else [])]),
+            settled if unsettled is None else worst([settled, unsettled]),
             code_part or changing.code,
             writes,
             left,
-            settled=worst(verdicts),
+            settled=settled,
             configuring=changing,
         )
 
@@ -269,7 +305,7 @@ class Guard:
         """Whether a command may run that a file of configuration would run, nobody knows where."""
         judged = self.judge_part(command)
         if judged.verdict.allowed and judged.runs_code:
-            plain = command.startswith("/") and plain_words(command)
+            plain = command.startswith("/") and plain_words(_INTO_A_LOG.sub("", command))
             return Inner("" if plain else "it runs code from a directory that is not known", True)
         # where it starts, its relative paths are not known to lie in a usual place
         judged = self.judge_part(f"cd / && {command}")
@@ -282,7 +318,8 @@ class Guard:
     def _beside_the_list(self, findings: Findings) -> list[Verdict]:
         """What no rule that allows a program can change."""
         spilled = (in_file(spill.rule, spill.part) for spill in findings.spilled)
-        verdicts = [*self._rules.verdicts(findings.runs), *own_verdicts(findings.runs), *spilled]
+        own = own_verdicts(findings.runs, self._policy_file)
+        verdicts = [*self._rules.verdicts(findings.runs), *own, *spilled]
         if findings.names_secret:
             verdicts += breaches(findings, self._consumes)
         return [*verdicts, *map(_of_doubt, findings.doubts)]

@@ -65,7 +65,8 @@ def canonical(word: Word, directory: Word = START) -> Word:
 
     Dots and double slashes are removed; an unknown part replaces everything before it.
     """
-    return _resolve(word, directory).word()
+    known = _known(word, directory)
+    return _resolve(word, directory).word() if known is None else literal_word(known)
 
 
 def whole_directory(word: Word, directory: Word = START) -> Word:
@@ -92,6 +93,30 @@ class Places:
                 found = (*found, whole_directory(word, directory))
             self._known[key] = found
         return found
+
+
+def _known(word: Word, directory: Word) -> str | None:
+    """The path of a word that is known, in a directory that is known; None for all others."""
+    text, here = word.literal, directory.literal
+    if text is None or here is None or word is directory or "proc" in here:
+        return None
+    root, _, rest = text.partition("/")
+    if root not in ("", HOME) or (not root and text[:1] != "/"):
+        root, _, above = here.partition("/")
+        if root not in ("", ".", HOME) or not here:
+            return None
+        rest = f"{above}/{text}"
+    names: list[str] = []
+    for name in rest.split("/"):
+        if name == "..":
+            if not names and root:
+                return None
+            del names[-1:]
+        elif name not in ("", "."):
+            names.append(name)
+    if not root and names[:1] == ["proc"] and names[2:3] == ["root"]:
+        return None
+    return "/".join((root, *names)) if root or names else "/"
 
 
 def _resolve(word: Word, directory: Word) -> _Path:
@@ -141,7 +166,8 @@ def _wild(piece: Piece, part: str) -> bool:
 
 
 def _text(component: _Component) -> str | None:
-    return Word(component).literal if component else ""
+    texts = [piece.value for piece in component if isinstance(piece, Text)]
+    return "".join(texts) if len(texts) == len(component) else None
 
 
 def _only_wild(component: _Component) -> bool:

@@ -5,9 +5,13 @@ from collections.abc import Callable, Iterable, Mapping
 from shared.domain.provenance import Mark, MarkKind
 from shared.domain.verdict import ALLOWED, Verdict, VerdictKind
 from shared.guard.guard import Guard, Judged
+from shared.guard.paths import START
 from shared.guard.policy.configured import Configuring
 from shared.guard.provenance import Origin, Provenance
-from shared.guard.traces import Use
+from shared.guard.provenance_paths import placed
+from shared.guard.publication import Publication, Put
+from shared.guard.traces import Traces, Use
+from shared.guard.unpackings import Unpacking, unpacking_objection
 
 _CODE_OF_PLAN = "it runs code from its directory, and another command of the same plan writes there"
 _NOTHING: Mapping[Mark, str] = {}
@@ -28,24 +32,33 @@ class PlanGuard:
         *,
         elsewhere: Callable[[], Iterable[str]] = tuple,
         remembered: Callable[[], Mapping[Mark, str]] = _nothing,
+        start: str | None = None,
     ) -> None:
-        """Read all that this part of the plan may run, in any order.
+        """Read all that this part of the plan may run, in any order; its rollbacks, too.
 
-        `elsewhere` returns the commands of the other parts, and `remembered` what earlier tasks
+        `elsewhere` returns the same of the other parts, and `remembered` what earlier tasks
         left on the host, with the name of the task. Each is called once, and only if a command
-        runs code or changes files.
+        runs code or changes files. `start` is the folder in which the commands start, None if it
+        is the account's home or not known.
         """
         self._guard = guard
         self._interpreter = interpreter
         self._elsewhere = elsewhere
         self._remembered = remembered
+        self._start = "" if start is None else placed(start, START)
         judged = self._judge_parts(commands)
         self._code_written = any(each.writes_code for each in judged)
         self._configuring = [each.configuring for each in judged]
+        self._configuring_elsewhere: list[Configuring] = []
+        self._traces = [each.traces for each in judged]
+        self._traces_elsewhere: list[Traces] = []
         self._marked = _marks_of(judged)
-        self._here = Provenance(self._marked, Origin())
+        self._here = Provenance(self._marked, Origin(), start=self._start)
         self._others: Provenance | None = None
         self._earlier: Provenance | None = None
+        self._publication: Publication | None = None
+        self._marked_elsewhere: tuple[Mark, ...] = ()
+        self._marked_earlier: tuple[Mark, ...] = ()
 
     @property
     def version(self) -> str:
@@ -61,14 +74,27 @@ class PlanGuard:
         judged = self._guard.judge_part(command, interpreter)
         verdict = judged.verdict
         if judged.settled is not None and judged.configuring.changes:
-            verdict = judged.configuring.unsettled(self._configuring) or judged.settled
+            verdict = self._unsettled(judged.configuring) or judged.settled
         if verdict.kind is VerdictKind.APPROVE and self._takes_back(judged.configuring):
             return ALLOWED
         if not verdict.allowed:
             return verdict
         if judged.runs_code and self._may_have_been_written():
             return Verdict(VerdictKind.APPROVE, "written-script", _CODE_OF_PLAN, judged.runs_code)
-        return self._objection(judged.traces.uses) or verdict
+        objection = self._objection(judged.traces.uses)
+        return (
+            objection
+            or self._published(judged.traces.puts)
+            or self._unpacked(judged.traces.unpackings)
+            or verdict
+        )
+
+    def _unsettled(self, configuring: Configuring) -> Verdict | None:
+        """What the whole plan leaves without a way back, or without a test."""
+        if configuring.unsettled(self._configuring) is None:
+            return None
+        self._of_others()
+        return configuring.unsettled((*self._configuring, *self._configuring_elsewhere))
 
     def _takes_back(self, configuring: Configuring) -> bool:
         """Whether all that a command does is to remove configuration that the plan writes."""
@@ -88,19 +114,44 @@ class PlanGuard:
         found = self._here.objection(uses, held) or self._of_others().objection(uses, held)
         return found or self._of_earlier().objection(uses, held)
 
+    def _published(self, puts: tuple[Put, ...]) -> Verdict | None:
+        if not puts:
+            return None
+        if self._publication is None:
+            self._of_others()
+            self._of_earlier()
+            marks = (*self._marked, *self._marked_elsewhere, *self._marked_earlier)
+            self._publication = Publication(marks, self._start)
+        return self._publication.objection(puts)
+
+    def _unpacked(self, mine: tuple[Unpacking, ...]) -> Verdict | None:
+        if not mine:
+            return None
+        self._of_others()
+        self._of_earlier()
+        listed = (*self._traces, *self._traces_elsewhere)
+        others = [each for left in listed for each in left.unpackings]
+        got = {path for left in listed for path in left.fetched}
+        return unpacking_objection(mine, others, got, self._marked_earlier)
+
     def _of_others(self) -> Provenance:
         if self._others is None:
             judged = self._judge_parts(self._elsewhere())
             self._code_written = self._code_written or any(each.writes_code for each in judged)
-            self._others = Provenance(_marks_of(judged), Origin())
+            self._configuring_elsewhere = [each.configuring for each in judged]
+            self._traces_elsewhere = [each.traces for each in judged]
+            self._marked_elsewhere = tuple(_marks_of(judged))
+            self._others = Provenance(self._marked_elsewhere, Origin(), start=self._start)
         return self._others
 
     def _of_earlier(self) -> Provenance:
         if self._earlier is None:
             left = self._remembered()
+            self._marked_earlier = tuple(left)
             origins = {mark: Origin(task) for mark, task in left.items()}
             copied = [mark for mark in self._marked if mark.kind is MarkKind.COPIED]
-            self._earlier = Provenance((*left, *(copied if left else ())), origins, near=False)
+            marks = (*left, *(copied if left else ()))
+            self._earlier = Provenance(marks, origins, near=False, start=self._start)
         return self._earlier
 
     def _may_have_been_written(self) -> bool:
@@ -115,4 +166,4 @@ class PlanGuard:
 
 
 def _marks_of(judged: Iterable[Judged]) -> list[Mark]:
-    return [mark for each in judged for mark in each.traces.marks]
+    return [mark for each in judged for mark in (*each.traces.marks, *each.traces.guesses)]

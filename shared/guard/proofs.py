@@ -30,6 +30,8 @@ _ALSO_LOOK = frozenset({
 _SAVES = re.compile(r"-[A-Za-z]*[oO]|--output|--remote-name")
 """The options with which curl does."""
 
+_FETCHES = frozenset({"curl", "wget"})
+_NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 _MOST_KNOWN = 4096
 
 
@@ -114,20 +116,22 @@ def proof_rules() -> ProofRules:
 
 
 def _saves(run: Run) -> bool:
-    """Whether curl writes what it gets to a file."""
+    """Whether curl or wget writes what it gets to a file."""
     words = [str(word) for word in run.argv[1:]]
-    return "/dev/null" not in words and any(map(_SAVES.match, words))
+    if not _NOWHERE.isdisjoint(words):
+        return False
+    return run.program == "wget" or any(map(_SAVES.match, words))
 
 
 def _writes(look: Coverage, change: Coverage) -> bool:
     """Whether a run that is not a look is one that is known to change something."""
     run = look.run
-    if run.writes or run.program in _ONLY_CHANGE:
+    if any(str(word) not in _NOWHERE for word in run.writes) or run.program in _ONLY_CHANGE:
         return True
     known = change.allowance
     if known is None or change.doubt is not None or known.runs_code:
         return False
-    if run.program in _ALSO_LOOK or (run.program == "curl" and not _saves(run)):
+    if run.program in _ALSO_LOOK or (run.program in _FETCHES and not _saves(run)):
         return False
     # what another program runs there is judged by itself
     return all(slot.kind != COMMAND for slot in known.slots)

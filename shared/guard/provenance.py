@@ -2,12 +2,18 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shared.domain.provenance import Mark, MarkKind
 from shared.domain.verdict import Verdict, VerdictKind
 from shared.guard.programs.runners import is_data, is_served, is_static, is_template, steers
-from shared.guard.provenance_paths import above, folders_above, names_of_home, overlap
+from shared.guard.provenance_paths import (
+    above,
+    folders_above,
+    names_from_start,
+    names_of_home,
+    overlap,
+)
 from shared.guard.traces import Use, UseKind
 
 _MOST_WAYS = 16
@@ -37,26 +43,43 @@ class Provenance:
     """Everything that plans have left on one host.
 
     `near` is True for the marks of the plan at hand: then whatever lies in the places of projects
-    counts for a service that is started; of earlier tasks only what has its name.
+    counts for a service that is started; of earlier tasks only what has its name. `start` is the
+    folder in which commands start, in the notation of marks; empty if it is not known.
     """
 
     def __init__(
-        self, marks: Iterable[Mark], origin: Origin | dict[Mark, Origin], *, near: bool = True
+        self,
+        marks: Iterable[Mark],
+        origin: Origin | dict[Mark, Origin],
+        *,
+        near: bool = True,
+        start: str = "",
     ) -> None:
         """Index the marks."""
         self._near = near
+        self._start = start
         self._origins = origin
         self._exact: dict[str, list[Mark]] = {}
         self._ends: dict[str, list[Mark]] = {}
         self._below: dict[str, list[Mark]] = {}
         self._wild: list[Mark] = []
         self._links: dict[str, list[str]] = {}
-        for mark in _settled(list(dict.fromkeys(marks))):
+        self._as_left: dict[Mark, Mark] = {}
+        for mark in _settled(list(dict.fromkeys(self._renamed(marks))), start):
             self._add(mark)
 
     def __bool__(self) -> bool:
         """True when anything was left at all."""
         return bool(self._exact or self._wild)
+
+    def _renamed(self, marks: Iterable[Mark]) -> Iterator[Mark]:
+        """The marks, and the same under the other names of their places."""
+        for mark in marks:
+            yield mark
+            for name in names_from_start(mark.path, self._start):
+                other = replace(mark, path=name)
+                self._as_left.setdefault(other, mark)
+                yield other
 
     def _add(self, mark: Mark) -> None:
         if mark.kind is MarkKind.LINK:
@@ -91,6 +114,8 @@ class Provenance:
                 return self._of_service(use)
             case UseKind.FETCHES:
                 return self._of_page(use)
+            case UseKind.SHOWS:
+                return self._of_shown(use, held)
 
     def _of_run(self, use: Use, held: Held) -> tuple[str, str] | None:
         for path in self._ways(use.path):
@@ -104,7 +129,8 @@ class Provenance:
         return None
 
     def _ran(self, mark: Mark) -> tuple[str, str]:
-        told = f"it may run {mark.path}, which {self._origin(mark)} has written or brought there"
+        left = self._left(mark)
+        told = f"it may run {left.path}, which {self._origin(left)} has written or brought there"
         return "written-script", told
 
     def _of_folder(self, use: Use, held: Held) -> tuple[str, str] | None:
@@ -113,16 +139,17 @@ class Provenance:
                 return "link", f"{use.path} is a link that was made here: {why}"
             mark = self._steering(path, use)
             if mark is not None:
+                left = self._left(mark)
                 told = (
-                    f"it looks in {use.path} for what it runs, and {self._origin(mark)} has written"
-                    f" or brought {mark.path}"
+                    f"it looks in {use.path} for what it runs, and {self._origin(left)} has written"
+                    f" or brought {left.path}"
                 )
                 return "written-script", told
         return None
 
     def _steering(self, folder: str, use: Use) -> Mark | None:
         """What a program that runs code of its folder may find there, or above."""
-        around = [folder, *folders_above(folder)]
+        around = [folder, *self._folders_above(folder)]
         for place in around:
             for mark in self._named(place):
                 git = use.how == "git" and mark.kind is MarkKind.CHECKED_OUT
@@ -139,6 +166,15 @@ class Provenance:
                     return below
                 if use.steering is None and "/" not in name and steers(name):
                     return below
+        return self._maybe_at_start(use) if folder == "~" and not self._start else None
+
+    def _maybe_at_start(self, use: Use) -> Mark | None:
+        """What steers by its name, wherever it lies: commands may start there, nobody knows."""
+        if use.steering is None:
+            return None
+        for name, marks in self._ends.items():
+            if use.steering.fullmatch(name.removeprefix("~/")):
+                return marks[0]
         return None
 
     def _of_change(self, use: Use, held: Held) -> tuple[str, str] | None:
@@ -149,22 +185,38 @@ class Provenance:
                 return "link", f"{use.path} leads through a link to {path}: {why}"
         above_it = above(use.path) if use.how in _NOT_FOLLOWED else use.path
         if (mark := self._unseen_above(above_it)) is not None:
+            left = self._left(mark)
             told = (
-                f"{use.path} lies below {mark.path}, into which {self._origin(mark)} has unpacked"
+                f"{use.path} lies below {left.path}, into which {self._origin(left)} has unpacked"
                 " what may be links"
             )
             return "unpacked-place", told
         return None
 
+    def _of_shown(self, use: Use, held: Held) -> tuple[str, str] | None:
+        for path in self._through(use.path, last=True):
+            if why := held("shown", path):
+                return "link", f"{use.path} leads through a link to {path}: {why}"
+        mark = self._unseen_above(use.path)
+        if mark is None or mark.kind is not MarkKind.BROUGHT:
+            return None
+        left = self._left(mark)
+        told = (
+            f"{use.path} lies below {left.path}, into which {self._origin(left)} has unpacked what"
+            " may be links to a secret"
+        )
+        return "unpacked-place", told
+
     def _of_service(self, use: Use) -> tuple[str, str] | None:
         stem = use.path.partition(".")[0].partition("@")[0]
         for mark in self._all():
-            if not self._is_code(mark):
+            left = self._left(mark)
+            if not self._is_code(left if mark.kind is MarkKind.LINK else mark):
                 continue
             parts = mark.path.replace(".", "/").split("/")
             if self._near or (stem and stem in parts):
                 told = (
-                    f"it starts a service that may run {mark.path}, which {self._origin(mark)} has"
+                    f"it starts a service that may run {left.path}, which {self._origin(left)} has"
                     " written or brought there"
                 )
                 return "written-script", told
@@ -185,7 +237,8 @@ class Provenance:
             made = is_template(mark.path) and _place_of_code(mark.path)
             served = (is_served(name) or made) and (self._near or name == use.path)
             if served or (is_served(use.path) and mark.kind in _TREES):
-                told = f"a server may run {mark.path}, which {self._origin(mark)} has left there"
+                left = self._left(mark)
+                told = f"a server may run {left.path}, which {self._origin(left)} has left there"
                 return "written-script", told
         return None
 
@@ -198,7 +251,7 @@ class Provenance:
     def _through(self, path: str, *, last: bool = False) -> list[str]:
         """Where a path leads through links; `last`: also through one at its end."""
         found: dict[str, None] = {}
-        waiting = [path] if self._links else []
+        waiting = [path, *names_from_start(path, self._start)] if self._links else []
         while waiting and len(found) < _MOST_WAYS:
             at = waiting.pop()
             places = folders_above(at)
@@ -207,7 +260,7 @@ class Provenance:
                     led = f"{target.rstrip('/')}{at[len(place) :]}"
                     if led not in found and led != path:
                         found[led] = None
-                        waiting.append(led)
+                        waiting += (led, *names_from_start(led, self._start))
         return list(found)
 
     def _targets(self, place: str) -> Iterator[str]:
@@ -222,7 +275,7 @@ class Provenance:
 
     def _unseen_above(self, path: str) -> Mark | None:
         """What was unpacked above a path."""
-        for folder in folders_above(path):
+        for folder in self._folders_above(path):
             for mark in self._named(folder):
                 if mark.kind in _UNSEEN:
                     return mark
@@ -242,11 +295,12 @@ class Provenance:
         if "*" in path:
             yield from (mark for mark in self._all() if overlap(mark.path, path))
         else:
-            yield from (mark for mark in self._wild if overlap(mark.path, path))
+            for name in (path, *names_from_start(path, self._start)) if self._wild else ():
+                yield from (mark for mark in self._wild if overlap(mark.path, name))
 
     def _around(self, path: str) -> Mark | None:
         """A tree in which the path lies."""
-        for folder in folders_above(path):
+        for folder in self._folders_above(path):
             for mark in self._named(folder):
                 if mark.kind in _TREES:
                     return mark
@@ -265,26 +319,57 @@ class Provenance:
         for marks in self._exact.values():
             yield from marks
 
+    def _folders_above(self, path: str) -> list[str]:
+        """The folders in which a path lies; of one from `~`, also those above the start folder."""
+        found = folders_above(path)
+        for name in names_from_start(path, self._start) if path.startswith("~") else ():
+            found += (folder for folder in folders_above(name) if folder not in found)
+        return found
+
+    def _left(self, mark: Mark) -> Mark:
+        """The mark under the name that the command gave it."""
+        return self._as_left.get(mark, mark)
+
     def _origin(self, mark: Mark) -> Origin:
         if isinstance(self._origins, Origin):
             return self._origins
         return self._origins.get(mark, Origin())
 
 
-def _settled(marks: list[Mark]) -> list[Mark]:
+def _settled(marks: list[Mark], start: str) -> list[Mark]:
     """The marks, where a copy of what was unpacked counts as unpacked: it may hold links, too."""
+    marks = [_as_moved_link(mark, marks) for mark in marks]
     unseen = [m for m in marks if m.kind in _UNSEEN or m.kind is MarkKind.LINK]
     copied = [m for m in marks if m.kind is MarkKind.COPIED]
     if not unseen or not copied:
         return marks
     for _ in range(_MOST_ROUNDS):
-        more = [m for m in copied if any(_touch(m.target, each.path) for each in unseen)]
+        more = [
+            m
+            for m in copied
+            for names in [(m.target, *names_from_start(m.target, start))]
+            if any(_touch(name, each.path) for each in unseen for name in names)
+        ]
         copied = [m for m in copied if m not in more]
         unseen += (Mark(MarkKind.BROUGHT, m.path) for m in more)
         if not more:
             break
     return [*(m for m in marks if m.kind not in _UNSEEN | {MarkKind.LINK, MarkKind.COPIED}),
             *unseen, *copied]  # fmt: skip
+
+
+def _as_moved_link(mark: Mark, marks: list[Mark]) -> Mark:
+    """The mark; where it is a link under another name in the same folder, that link.
+
+    So a release is switched at once: a new link is made and then renamed.
+    """
+    if mark.kind is not MarkKind.COPIED or "*" in mark.path:
+        return mark
+    links = [m for m in marks if m.kind is MarkKind.LINK and m.path == mark.target]
+    others = any(m.path == mark.target and m.kind is not MarkKind.LINK for m in marks)
+    if len(links) != 1 or others or above(links[0].path) != above(mark.path):
+        return mark
+    return Mark(MarkKind.LINK, mark.path, links[0].target)
 
 
 def _place_of_code(path: str) -> bool:

@@ -67,6 +67,21 @@ def names_of_home(path: str) -> list[str]:
     return ["~/" + "/".join(parts[index:]) for index in range(len(parts))]
 
 
+def names_from_start(path: str, start: str) -> list[str]:
+    """Other names of a path where commands start in the folder `start`, which `~` may stand for.
+
+    An empty `start` is not known, and gives no name.
+    """
+    if start in ("", "~"):
+        return []
+    names = []
+    if path == start or path.startswith(f"{start.rstrip('/')}/"):
+        names.append(f"~/{path[len(start) :].lstrip('/')}".rstrip("/"))
+    if path == "~" or path.startswith("~/"):
+        names.append(f"{start.rstrip('/')}{path[1:]}" or start)
+    return names
+
+
 def overlap(one: str, other: str) -> bool:
     """Whether two paths may be the same."""
     if "*" not in one and "*" not in other:

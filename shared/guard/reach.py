@@ -35,6 +35,7 @@ class Need(StrEnum):
     ACCOUNT = "account"  # no program changes the account there
     HOMES = "homes"  # those of other accounts are hidden
     STATE = "state"  # it looks only after it has written something
+    PLACES = "places"  # what no rule lists as readable is hidden
     SECRETS = "secrets"  # it names one, which would be hidden
     UNREADABLE = "unreadable"  # nobody can say what it is
 
@@ -48,6 +49,16 @@ _TEXTS: tuple[tuple[Need, re.Pattern[str]], ...] = (
     (Need.PROCESSES, re.compile(r"/proc/(?:[0-9$*{]|\w*\[)|\$\$|\$PPID|\$BASHPID")),
     (Need.DEVICES, re.compile(r"/dev/(?!(?:null|zero|full|u?random|stdin|stdout|stderr|fd)\b)")),
     (Need.MOUNTS, re.compile(r"/proc/(?:\w+/)?mount|/etc/mtab|(?:\[|\btest)\s[^]|&;]*-w\s")),
+    (
+        Need.PLACES,
+        re.compile(
+            r"(?<![\w.-])/(?:var/(?:spool(?!/cron)|mail|backups"
+            r"|lib(?!/(?:dpkg|apt|systemd|rpm|pacman|gems|ca-certificates|alternatives|dbus"
+            r"|logrotate)\b))"
+            r"|mnt|media|backups?)(?![\w.-])"
+            r"|(?:^|\s)/(?:var/?)?(?:\*|(?=[\s;|&)]|$))"
+        ),
+    ),
     (Need.HOMES, re.compile(r"(?<![\w.-])/(?:home|root)(?![\w.-])|~[A-Za-z]")),
 )  # fmt: skip
 

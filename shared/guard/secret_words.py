@@ -11,7 +11,7 @@ PRINTS = frozenset({"echo", "printf"})
 def secret_in(words: Iterable[Word]) -> str:
     """The variable of a secret whose value is a part of one of the words; empty when none is."""
     for word in words:
-        for piece in word.pieces:
+        for piece in word.pieces if word.literal is None else ():
             if isinstance(piece, Hole):
                 name = piece.secret or _printed_secret(piece)
                 if name:
@@ -21,8 +21,8 @@ def secret_in(words: Iterable[Word]) -> str:
 
 def secret_behind(words: Iterable[Word]) -> str:
     """The same, but also of a secret that one of the words may have been made from."""
-    listed = tuple(words)
-    return secret_in(listed) or derived_secret(listed)
+    unknown = [word for word in words if word.literal is None]
+    return (secret_in(unknown) or derived_secret(unknown)) if unknown else ""
 
 
 def derived_secret(words: Iterable[Word]) -> str:

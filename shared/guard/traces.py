@@ -7,11 +7,13 @@ from enum import StrEnum
 from itertools import pairwise
 
 from shared.domain.provenance import Mark, MarkKind
+from shared.guard.guesses import guessed
 from shared.guard.policy.allowlist import Coverage
 from shared.guard.policy.operands import CHANGING, ENTERED, WRITING
 from shared.guard.programs.runners import (
     BRINGERS,
     COMPRESSORS,
+    LOOKING,
     MAKES_EMPTY,
     NAMING,
     PLAIN,
@@ -20,7 +22,9 @@ from shared.guard.programs.runners import (
     steered_by,
 )
 from shared.guard.provenance_paths import above, placed
+from shared.guard.publication import Put
 from shared.guard.shell.written_files import copies, downloads, operands
+from shared.guard.unpackings import Unpacking, fetched, unpackings
 from shared.guard.words import Run, Word, literal_word
 
 _HERE = literal_word(".")
@@ -38,6 +42,7 @@ class UseKind(StrEnum):
     CHANGES = "changes"  # something is written or deleted there
     STARTS = "starts"  # a service, which runs the code of its project
     FETCHES = "fetches"  # a page, which may be made by code
+    SHOWS = "shows"  # the bytes of a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +66,67 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """All marks and all uses of one text."""
+    """All marks and all uses of one text, and what it copies, moves, links, unpacks and gets.
+
+    `guesses` are marks at the places that a program nobody knows names: it may have written there.
+    They say nothing of the text itself, in which that program asks anyway.
+    """
 
     marks: tuple[Mark, ...] = ()
+    guesses: tuple[Mark, ...] = ()
     uses: tuple[Use, ...] = ()
+    puts: tuple[Put, ...] = ()
+    unpackings: tuple[Unpacking, ...] = ()
+    fetched: tuple[str, ...] = ()
 
 
 def traces(covered: Iterable[Coverage], read: frozenset[str] = frozenset()) -> Traces:
     """What the programs of a text leave and use, but for files of which every line was `read`."""
     marks: dict[Mark, None] = {}
+    guesses: dict[Mark, None] = {}
     uses: dict[Use, None] = {}
-    for each in covered:
+    put: dict[Put, None] = {}
+    unpacked: dict[Unpacking, None] = {}
+    got: dict[str, None] = {}
+    listed = list(covered)
+    as_root = any(each.run.program in ("sudo", "doas") for each in listed)
+    for each in listed:
+        if as_root and each.doubt is None and each.shows:
+            uses.update(dict.fromkeys(_shown(each)))
+        if _only_looks(each):
+            continue
         marks.update(dict.fromkeys(_marks(each)))
+        guesses.update(dict.fromkeys(guessed(each)))
         if each.doubt is None:
             uses.update(dict.fromkeys(_uses(each)))
-    return Traces(tuple(mark for mark in marks if mark.path not in read), tuple(uses))
+            put.update(dict.fromkeys(puts(each.run)))
+            unpacked.update(dict.fromkeys(unpackings(each)))
+        got.update(dict.fromkeys(fetched(each)))
+    left = tuple(mark for mark in marks if mark.path not in read)
+    maybe = tuple(mark for mark in guesses if mark.path not in read)
+    return Traces(left, maybe, tuple(uses), tuple(put), tuple(unpacked), tuple(got))
+
+
+def _shown(covered: Coverage) -> Iterator[Use]:
+    """The files whose bytes a run shows with the rights of another account."""
+    run = covered.run
+    for word in [each.word for each in covered.held if each.kind == "shown"]:
+        if str(word) != "-":
+            for here in run.directories:
+                yield Use(UseKind.SHOWS, placed(word, here), run.part)
+
+
+def _only_looks(covered: Coverage) -> bool:
+    """Whether a run that is allowed leaves nothing and uses no place."""
+    allowance = covered.allowance
+    return (
+        allowance is not None
+        and covered.doubt is None
+        and covered.run.program in LOOKING
+        and not (allowance.runs_code or allowance.brings or "/" in allowance.run[0])
+        and not covered.run.writes
+        and not any(each.kind in CHANGING for each in covered.held)
+    )
 
 
 def _marks(covered: Coverage) -> Iterator[Mark]:
@@ -89,10 +140,12 @@ def _marks(covered: Coverage) -> Iterator[Mark]:
     words = run.argv[1:]
     if program == "install" and any(w.prefix.startswith(("-d", "--directory")) for w in words):
         return
-    if program == "ln" and any(re.match(r"-\w*s|--symbolic", str(w)) for w in words):
+    if program == "ln" and _is_symbolic(words):
         if covered.allowance is None or not covered.allowance.elsewhere:
             yield from _links(run)  # of the others, the rule says where both ends lie
         return
+    if program == "ln":  # who writes to the one writes to the other
+        yield from _at(MarkKind.WRITTEN, operands(words)[:-1], run)
     held = [each.word for each in covered.held if each.kind in WRITING]
     yield from _written(run, held)
     if covered.allowance is None or covered.allowance.directories:
@@ -132,10 +185,31 @@ def _written(run: Run, held: list[Word]) -> Iterator[Mark]:
     yield from _at(MarkKind.WRITTEN, names, run)
 
 
+def puts(run: Run) -> Iterator[Put]:
+    """What a run copies, moves and links, and where to."""
+    program, words = run.program, run.argv[1:]
+    if program == "ln" and _is_symbolic(words):
+        for mark in _links(run):
+            yield Put(mark.target, mark.path, run.part, link=True)
+        return
+    pairs = copies(program, words)
+    if program == "rsync" and len(plain := operands(words)) > 1:
+        pairs = [(source, plain[-1]) for source in plain[:-1]]
+    tree = program in ("mv", "rsync") or any(_TREE_COPIES.fullmatch(str(word)) for word in words)
+    for source, target in pairs:
+        for here in run.directories:
+            yield Put(placed(source, here), placed(target, here), run.part, tree=tree)
+
+
+def _is_symbolic(words: tuple[Word, ...]) -> bool:
+    return any(re.match(r"-\w*s|--symbolic", str(word)) for word in words)
+
+
 def _links(run: Run) -> Iterator[Mark]:
     plain = operands(run.argv[1:])
     relative = any(re.match(r"-\w*r|--relative", str(word)) for word in run.argv[1:])
-    for source, link in copies("ln", tuple(plain)) or [(word, word) for word in plain[:1]]:
+    here_as = [(word, literal_word(str(word).rstrip("/").rpartition("/")[2])) for word in plain[:1]]
+    for source, link in copies("ln", tuple(plain)) or here_as:
         for here in run.directories:
             path = placed(link, here)
             target = placed(source, here if relative else literal_word(above(path)))
@@ -189,11 +263,14 @@ def _unlisted(run: Run) -> Iterator[Mark]:
         url = next((str(w) for w in words if "://" in str(w) or "@" in str(w)), "")
         name = url.rstrip("/").rpartition("/")[2].removesuffix(".git")
         last = named[-1:] or ([literal_word(name)] if name else [])
+    if run.program in _UNPACKING_HERE and not after:
+        last = [_HERE]
     yield from _at(kind, [*after, *last, *downloads(run.program, words)], run)
     if git and "clone" in map(str, plain):
         yield from _at(MarkKind.WRITTEN, last, run)
 
 
+_UNPACKING_HERE = frozenset({"tar", "unzip", "7z", "7za", "cpio", "bsdtar", "unrar", "ar", "patch"})
 _INTO = frozenset({"-C", "-d", "-o", "-O", "--directory", "--output", "--output-document", "-t"})
 
 
