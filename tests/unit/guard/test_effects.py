@@ -40,6 +40,9 @@ HARMFUL = (
     "dpkg -P nginx",
     "git reset --hard",
     "git -C /srv/b checkout -f",
+    "curl -so /srv/a/x http://a/",
+    "curl -O http://a/x -o /dev/null",
+    "wget -qO /srv/a/x http://a/",
     "git clean -fd",
     "git stash",
     "npm install --force",
@@ -72,6 +75,11 @@ ADDING = (
     "groupadd app",
 )
 LOOKING = ("true", "ls -l /srv/a", "test -e /srv/a", "systemctl status nginx", "cat a 2>/dev/null")
+DISCARDING = (
+    "curl -s -o /dev/null http://a/",
+    "wget -qO /dev/null http://a/",
+    "sort -uo /dev/null a",
+)
 UNKNOWN = (
     "./migrate.sh",
     "bash fix.sh",
@@ -101,7 +109,7 @@ def test_what_stops_or_destroys(text: str) -> None:
     assert destroys(text)
 
 
-@pytest.mark.parametrize("text", [*ADDING, *LOOKING, *UNKNOWN])
+@pytest.mark.parametrize("text", [*ADDING, *LOOKING, *UNKNOWN, *DISCARDING])
 def test_what_is_not_known_to_stop_or_destroy(text: str) -> None:
     assert destroys(text) == ()
 

@@ -7,7 +7,9 @@ shows an environment, gives rights, or cannot be taken back.
 
 import json
 from functools import cache
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -21,10 +23,10 @@ _TEXTS = ("run", "command", "check", "rollback")
 
 
 @cache
-def rows() -> dict[str, list[str]]:
+def rows(name: str = "everyday.jsonl") -> dict[str, list[str]]:
     """The commands of each class."""
     found: dict[str, list[str]] = {}
-    for line in (CASES / "everyday.jsonl").read_text().splitlines():
+    for line in (CASES / name).read_text().splitlines():
         row = json.loads(line)
         found.setdefault(row["class"], []).append(row["cmd"])
     return found
@@ -39,10 +41,10 @@ def guard(profile: str = "") -> Guard:
 @pytest.mark.parametrize(
     ("profile", "kind", "most"),
     [
-        ("", "read-only", 0.08),
-        ("configure", "read-only", 0.075),
-        ("", "ordinary", 0.74),
-        ("configure", "ordinary", 0.34),
+        ("", "read-only", 0.052),
+        ("configure", "read-only", 0.05),
+        ("", "ordinary", 0.715),
+        ("configure", "ordinary", 0.24),
     ],
 )
 def test_no_more_than_a_share_of_everyday_commands_asks(
@@ -61,7 +63,52 @@ def test_few_looks_ask_where_they_are_contained() -> None:
     contained = ContainedLooks(guard(), Guard(looks()))
     asks = [text for text in commands if not contained.verdict(text).allowed]
     assert len(commands) > 600
-    assert len(asks) / len(commands) <= 0.046, asks
+    assert len(asks) / len(commands) <= 0.02, asks
+
+
+@pytest.mark.parametrize(
+    ("name", "profile", "kind", "most"),
+    [
+        ("everyday_second.jsonl", "", "read-only", 0.175),
+        ("everyday_second.jsonl", "", "ordinary", 0.8),
+        ("everyday_second.jsonl", "configure", "ordinary", 0.435),
+        ("everyday_third.jsonl", "", "read-only", 0.05),
+        ("everyday_third.jsonl", "", "ordinary", 0.775),
+        ("everyday_third.jsonl", "configure", "ordinary", 0.34),
+        ("everyday_fourth.jsonl", "", "read-only", 0.09),
+        ("everyday_fourth.jsonl", "", "ordinary", 0.73),
+        ("everyday_fourth.jsonl", "configure", "ordinary", 0.34),
+        ("everyday_fifth.jsonl", "", "read-only", 0.07),
+        ("everyday_fifth.jsonl", "", "ordinary", 0.815),
+        ("everyday_fifth.jsonl", "configure", "ordinary", 0.41),
+    ],
+)
+def test_no_more_than_a_share_of_what_other_authors_type_asks(
+    name: str, profile: str, kind: str, most: float
+) -> None:
+    """Written without a look at the rules: one joins lines as people do, one types them singly."""
+    commands = rows(name)[kind]
+    asks = [text for text in commands if not guard(profile).judge(text).allowed]
+    assert len(commands) > 200
+    assert len(asks) / len(commands) <= most, asks
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("everyday_second.jsonl", 0.045),
+        ("everyday_third.jsonl", 0.021),
+        ("everyday_fourth.jsonl", 0.031),
+        ("everyday_fifth.jsonl", 0.02),
+    ],
+)
+def test_few_contained_looks_of_other_authors_ask(name: str, most: float) -> None:
+    """Those that listen to the network, leave the host, never end, or show what may be a secret."""
+    commands = rows(name)["read-only"]
+    contained = ContainedLooks(guard(), Guard(looks()))
+    asks = [text for text in commands if not contained.verdict(text).allowed]
+    assert len(commands) > 300
+    assert len(asks) / len(commands) <= most, asks
 
 
 @pytest.mark.parametrize(
@@ -104,16 +151,32 @@ def test_neighbours_of_plain_questions_ask(text: str) -> None:
 @pytest.mark.parametrize("profile", ["", "configure"])
 def test_nothing_risky_runs_unseen(profile: str) -> None:
     """Whatever else becomes easier."""
-    commands = rows()["risky"]
-    assert len(commands) > 80
+    names = ("everyday", "everyday_second", "everyday_third", "everyday_fourth", "everyday_fifth")
+    commands = [text for name in names for text in rows(f"{name}.jsonl")["risky"]]
+    assert len(commands) > 250
     assert [text for text in commands if guard(profile).judge(text).allowed] == []
 
 
 def _texts(plan: Path) -> list[str]:
-    steps = yaml.safe_load(plan.read_text())["steps"]
+    return _texts_of(yaml.safe_load(plan.read_text())["steps"])
+
+
+def _texts_of(steps: list[dict[str, Any]]) -> list[str]:
     subtasks = [subtask for step in steps for subtask in step["subtasks"]]
     named = [subtask[name] for subtask in subtasks for name in _TEXTS if name in subtask]
     return named + [text for subtask in subtasks for text in subtask.get("preconditions", ())]
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda path: str(path.stem))
+def test_an_executor_that_has_one_step_asks_what_was_said_of_the_whole_plan(plan: Path) -> None:
+    """It reads the other steps too, where that may settle a question."""
+    steps = [_texts_of([step]) for step in yaml.safe_load(plan.read_text())["steps"]]
+    whole = PlanGuard(guard("configure"), _texts(plan)).judge
+    for number, texts in enumerate(steps):
+        others = [*chain(*steps[:number], *steps[number + 1 :])]
+        judge = PlanGuard(guard("configure"), texts, elsewhere=others.copy).judge
+        for text in texts:
+            assert judge(text).kind is whole(text).kind, text
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=lambda path: str(path.stem))

@@ -73,9 +73,12 @@ def test_no_row_of_the_corpus_that_must_not_run_is_allowed(guard: Guard, interpr
 
 @pytest.mark.parametrize("interpreter", ["sh", "bash"])
 def test_most_harmless_rows_of_the_corpus_are_allowed(guard: Guard, interpreter: str) -> None:
-    """Of the 60 that expect it at least 57 are; none is denied."""
+    """Of the 60 that expect it at least 56 are; none is denied.
+
+    One fetches a page of a host that nobody has declared, and would follow its redirects.
+    """
     found = verdicts(guard, interpreter, "allow")
-    assert found["allow"] >= 57
+    assert found["allow"] >= 56
     assert found["deny"] == 0
     assert found.total() == 60
 
@@ -102,6 +105,20 @@ def test_no_row_of_the_third_team_passes_unseen(guard: Guard, interpreter: str) 
     """Written by us after the second was mended: 20 of 291 passed, seven of them harmless."""
     rows = rows_of("third_team.jsonl")
     assert len(rows) > 270
+    passed = [row for row in rows if guard.judge(row["cmd"], interpreter).allowed]
+    assert passed == []
+
+
+@pytest.mark.parametrize("interpreter", ["sh", "bash"])
+def test_no_row_of_the_fourth_team_passes_unseen(guard: Guard, interpreter: str) -> None:
+    """By three authors who knew the page of policies alone: 5,120 rows, and 930 of one.
+
+    30 of the first had passed, of which three print what is masked, or unpack what nobody says is
+    large. The last one looked for harm in what the profiles are for: 27 of those rows pass still,
+    and are not here. They change a project's own files, as the policy lets plans do.
+    """
+    rows = rows_of("fourth_team.jsonl")
+    assert len(rows) > 1450
     passed = [row for row in rows if guard.judge(row["cmd"], interpreter).allowed]
     assert passed == []
 

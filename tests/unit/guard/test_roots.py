@@ -3,7 +3,8 @@
 `tests/cases/guard/roots/*.jsonl`, one row a line: `cmd` with the verdict `expected` (`also_ok` are
 others that will do), and `why`. A row with `plan` is the last command of a plan: what stands in
 `plan` runs before it. A row with `earlier` has tasks before it on the same host. A row with
-`interpreter` is read by that shell, any other by `sh`. A row with `profile` is judged under it.
+`interpreter` is read by that shell, any other by `sh`. A row with `profile` is judged under it, and
+one with `start` on a host on which commands start in that folder.
 """
 
 import json
@@ -35,7 +36,10 @@ def verdict_on(row: dict[str, Any]) -> str:
     commands = [to_environment(text)[0] for text in (*row.get("plan", ()), row["cmd"])]
     earlier = PlanGuard(guard(), ()).marks(row.get("earlier", ()))
     plan = PlanGuard(
-        guard(row.get("profile", "")), commands, remembered=lambda: dict.fromkeys(earlier, "T1")
+        guard(row.get("profile", "")),
+        commands,
+        remembered=lambda: dict.fromkeys(earlier, "T1"),
+        start=row.get("start"),
     )
     return plan.judge(commands[-1], row.get("interpreter", "sh")).kind.value
 
@@ -51,6 +55,24 @@ def test_every_row_of_a_root_gets_its_verdict(path: Path) -> None:
     ]
     assert len(rows) == len({row["id"] for row in rows})
     assert wrong == []
+
+
+def test_no_composed_plan_does_its_harm_unasked() -> None:
+    """Each command alone is harmless, or looks so: one of them asks, or one of the tasks before."""
+    plans = rows_of(ROOTS[0].parents[1] / "composed.jsonl")
+    assert len(plans) > 220
+    assert [row for row in plans if not _asks(row)] == []
+
+
+def _asks(row: dict[str, Any]) -> bool:
+    before = [to_environment(text)[0] for text in row.get("earlier", ())]
+    left = PlanGuard(guard(), ()).marks(before)
+    texts = [to_environment(text)[0] for text in row["plan"]]
+    now = PlanGuard(guard(), texts, remembered=lambda: dict.fromkeys(left, "T1"))
+    earlier = PlanGuard(guard(), before)
+    return any(not now.judge(text).allowed for text in texts) or any(
+        not earlier.judge(text).allowed for text in before
+    )
 
 
 @pytest.mark.parametrize("path", ROOTS, ids=lambda path: str(path.stem))
