@@ -1,11 +1,12 @@
-"""What a host's kernel forbids to a look, and why a host has no such containment."""
+"""What a host's kernel forbids to looks and agents, and why a host has no such containment."""
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 
 class ContainmentRule(StrEnum):
-    """Whether looks have to run contained, as a policy says it."""
+    """Whether something has to run contained, as a policy says it."""
 
     OFF = "off"
     POSSIBLE = "possible"  # where the host can
@@ -13,7 +14,7 @@ class ContainmentRule(StrEnum):
 
 
 class Missing(StrEnum):
-    """Why looks do not run contained on a host."""
+    """Why something does not run contained on a host."""
 
     OFF = "off"  # the policy says so
     PROGRAM = "program"  # a program that makes it; `said` names it
@@ -28,6 +29,29 @@ class Missing(StrEnum):
     READONLY = "readonly"  # a file system cannot be made read-only; `said` names it
     SLOW = "slow"  # it took too long
     GONE = "gone"  # it ended as soon as it was made
+    WORKSPACE = "workspace"  # what an agent works with cannot be shown
+    RELAY = "relay"  # no program there carries to the gateway what has no other network
+
+
+MISSING_WORDS: Final = {
+    Missing.OFF: "the policy switches it off",
+    Missing.PROGRAM: "a program that makes namespaces is missing; install util-linux",
+    Missing.RECORDS: "it has no place for records",
+    Missing.NAMESPACES: "the kernel, or what guards it, refuses namespaces to the account",
+    Missing.IDS: "the account may not map its ids into a namespace",
+    Missing.PROPAGATION: "mounts cannot be kept apart",
+    Missing.TMPFS: "nothing may be mounted in a namespace",
+    Missing.DEVICES: "a private /dev cannot be made",
+    Missing.SECRETS: "there are too many secrets to hide, or one cannot be hidden",
+    Missing.PROC: "/proc cannot be shown in a namespace",
+    Missing.READONLY: "a file system cannot be made read-only",
+    Missing.SLOW: "it took longer than ten seconds",
+    Missing.GONE: "it ended at once",
+    Missing.WORKSPACE: "its workspace cannot be shown there",
+    Missing.RELAY: "nothing there carries to the gateway what has no other network: it takes "
+    "python3 or perl, and a gateway_url with http",
+}
+"""Why something does not run contained on a host, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +89,31 @@ class Hidden:
 
 UNCONTAINED = Containment(Missing.OFF)
 """No look runs contained."""
+
+
+class Networks(StrEnum):
+    """What a contained agent reaches."""
+
+    ALL = "all"  # all that its account reaches on the host
+    GATEWAY = "gateway"  # the gateway to models alone
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRule:
+    """How agents have to run, as a policy says it."""
+
+    containment: ContainmentRule = ContainmentRule.POSSIBLE
+    networks: Networks = Networks.ALL
+
+
+@dataclass(frozen=True, slots=True)
+class AgentContainment:
+    """How agents run on a host under a policy.
+
+    `networks` is what they reach, None if they do not run contained. `missing` is why the host
+    cannot do all that the policy wants, and `said` what it said.
+    """
+
+    networks: Networks | None = None
+    missing: Missing | None = None
+    said: str = ""

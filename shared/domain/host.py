@@ -12,6 +12,15 @@ class ConnectionKind(StrEnum):
     LOCAL = "local"
 
 
+class SudoFound(StrEnum):
+    """What the check of a host has found of sudo, for the account that commands run as."""
+
+    ROOT = "root"  # the account is root and needs none
+    YES = "yes"
+    NO = "no"  # it asks for a password, or refuses the account
+    ABSENT = "absent"
+
+
 @dataclass(frozen=True, slots=True)
 class Host:
     """An enrolled host.

@@ -5,6 +5,7 @@ A preview claims only what was seen. Whatever may be missing in it is a value, t
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 
 class NoPreview(StrEnum):
@@ -17,6 +18,18 @@ class NoPreview(StrEnum):
     SOCKETS = "sockets"  # a socket of the host could not be put out of reach
     TOO_LONG = "too_long"  # the command is too long for a preview
     FAILED = "failed"  # the host did not answer, or not to the end
+
+
+NO_PREVIEW_WORDS: Final = {
+    NoPreview.TOOLS: "the host lacks the programs for a preview (unshare, mount, setpriv)",
+    NoPreview.NAMESPACES: "the host gives this account no namespaces",
+    NoPreview.OVERLAY: "the host gives this account no overlay file system",
+    NoPreview.PROC: "the host shows no private /proc",
+    NoPreview.SOCKETS: "the sockets of the host cannot be put out of reach",
+    NoPreview.TOO_LONG: "the command is too long for a preview",
+    NoPreview.FAILED: "the host did not answer to the end",
+}
+"""Why there is no preview of a command, in words."""
 
 
 class UnseenKind(StrEnum):

@@ -166,7 +166,17 @@ Fields = Sequence[tuple[str, str]]
 
 
 def read(output: bytes, *, contents: bool) -> Preview:
-    """The preview that the script printed; without `contents`, no diff is in it."""
+    """The preview that the script printed; without `contents`, no diff is in it.
+
+    Never raises: what no script of ours prints is not a preview.
+    """
+    try:
+        return _read(output, contents=contents)
+    except (LookupError, ValueError):
+        return Preview(none=NoPreview.FAILED)
+
+
+def _read(output: bytes, *, contents: bool) -> Preview:
     told = [_field(each) for each in output.split(b"\0")[:-1]]
     for name, value in told:
         if name == "none":

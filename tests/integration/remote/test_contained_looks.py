@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from shared.domain.containment import Hidden
+from shared.domain.containment import Containment, Hidden
 from shared.domain.host import LOCALHOST
 from shared.guard import Guard, load_site, looks
 from shared.guard.contained_looks import ContainedLooks
@@ -48,6 +48,7 @@ class Outside:
         home = self.root / "home"
         return [
             home / ".ssh" / "id_ed25519",
+            home / "a/b/c/d/e/server.key",
             self.root / "work" / ".env",
             home / ".aws/credentials",
         ]
@@ -79,7 +80,7 @@ class Outside:
 def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
     """A home, folders, secrets, a process, and listeners."""
     root = tmp_path_factory.mktemp("outside")
-    for name in ("work", "home/data", "shared", "home/.ssh", "home/.aws"):
+    for name in ("work", "home/data", "shared", "home/.ssh", "home/.aws", "home/a/b/c/d/e"):
         (root / name).mkdir(parents=True)
         (root / name / "file").write_text("as it was\n")
     process = subprocess.Popen(["sleep", "600"], env={"TOKEN": CANARY})
@@ -174,12 +175,34 @@ def _forms(value: str) -> tuple[bytes, ...]:
     return (raw, raw[::-1], base64.b64encode(raw)[:12], raw.hex().encode())
 
 
+def test_what_lies_where_no_rule_lets_anybody_read_is_hidden(contained: Shell) -> None:
+    """Whatever its name: a look that says its place runs outside, where the rules decide."""
+    listed = {"dpkg", "apt", "systemd", "rpm", "pacman", "gems", "ca-certificates"}
+    listed |= {"alternatives", "dbus", "logrotate"}
+    hidden = [
+        place
+        for place in Path("/var/lib").iterdir()
+        if place.name not in listed and os.access(place, os.R_OK) and place.is_dir()
+    ]
+    full = [place for place in hidden if any(place.iterdir())]
+    seen = contained.run(Call(f"ls -A {' '.join(map(str, full))}", 10, contained=True))
+    assert full
+    assert [line for line in seen.stdout.split(b"\n") if line and not line.endswith(b":")] == []
+    packages = contained.run(Call("ls /var/lib/dpkg", 10, contained=True))
+    assert b"status" in packages.stdout
+    judging = _looks()
+    for text in ("ls /var/lib/postgresql", "du -xsh /", "find /var -size +1G", "ls /mnt/*"):
+        verdict = Guard(load_site(None).for_host()).judge(text)
+        assert not judging.is_contained(text, verdict, Containment), text
+
+
 def test_what_a_look_leaves_running_ends_with_it(contained: Shell) -> None:
     """Also what has a session of its own."""
-    contained.run(Call("(setsid sleep 987 &) ; (sleep 987 &)", 10, contained=True))
+    left = f"sleep 987.{os.getpid()}"  # other runs of this test may be at work beside it
+    contained.run(Call(f"(setsid {left} &) ; ({left} &)", 10, contained=True))
     contained.run(Call("true; :", 10, contained=True))
     running = subprocess.run(["ps", "-eo", "args"], capture_output=True, check=True).stdout
-    assert b"sleep 987" not in running
+    assert left.encode() not in running
 
 
 def test_a_look_that_takes_too_long_ends_and_the_next_one_runs(contained: Shell) -> None:
@@ -278,3 +301,9 @@ def test_nothing_runs_contained_without_a_containment() -> None:
         marked = shell.run(Call("cat /proc/self/mountinfo", 10, contained=True))
         options = [line.split()[5] for line in marked.stdout.decode().splitlines()]
         assert sum("rw" in each.split(",") for each in options) < len(options) // 2
+
+
+def test_no_program_gains_rights_in_a_look(contained: Shell) -> None:
+    """Where `setpriv` is there, the kernel says so itself."""
+    told = contained.run(Call("grep NoNewPrivs /proc/self/status", 10, contained=True))
+    assert told.stdout.split() == [b"NoNewPrivs:", b"1"]

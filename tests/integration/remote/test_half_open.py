@@ -1,7 +1,7 @@
 """Connections whose other end no longer answers, although what is sent is acknowledged."""
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from tests.integration.remote.hosts import eventually, ssh_host
@@ -32,10 +32,11 @@ def test_a_connection_that_is_acknowledged_and_never_answered_is_lost(sshd: SshS
 
 def commands_of(server: SshServer) -> list[str]:
     """The command lines of what runs on the host."""
-    return [
-        Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
-        for pid in marked(f"REPLAN_TEST_SERVER={server.token}")
-    ]
+    found = []
+    for pid in marked(f"REPLAN_TEST_SERVER={server.token}"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            found.append(Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " "))
+    return found
 
 
 def test_a_connection_that_is_idle_is_asked_and_stays(sshd: SshServer) -> None:

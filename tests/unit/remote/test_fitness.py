@@ -153,6 +153,10 @@ class WithoutProc:
         """The answer."""
         return b"@@%s bad proc\n" % self._nonce
 
+    def moves(self) -> bool:
+        """Nothing lies between."""
+        return True
+
     def beside(self) -> "WithoutProc":
         """Another one."""
         return WithoutProc()

@@ -31,6 +31,10 @@ class Pieces:
             raise LostError("over")
         return piece
 
+    def moves(self) -> bool:
+        """Nothing lies between."""
+        return True
+
     def beside(self) -> "Pieces":
         """There is one only."""
         raise NotImplementedError

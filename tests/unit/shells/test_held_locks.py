@@ -43,6 +43,9 @@ HELD_BY_NOBODY = (
     "Permission denied",
     "error: can't create transaction lock on /var/lib/rpm/.rpm.lock (Permission denied)",
     "Error: This command has to be run with superuser privileges (under the root user).",
+    "You need to be root to perform this command.",
+    "Root privileges are required for installing or uninstalling packages.",
+    "error: you cannot perform this operation unless you are root.",
     "error: failed to init transaction (unable to lock database)\n"
     "error: could not lock database: Permission denied",
     "error: failed to init transaction (unable to lock database)\n"

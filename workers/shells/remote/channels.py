@@ -37,6 +37,10 @@ class Carrier(Protocol):
         """Another connection to the same host, at once. Raises Transient or Misconfigured."""
         ...
 
+    def moves(self) -> bool:
+        """Whether the connection below still carries anything, as its other end answers."""
+        ...
+
     def close(self) -> None:
         """Close it; the runner at the other end finishes its current command, and ends."""
         ...

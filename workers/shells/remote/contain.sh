@@ -7,7 +7,8 @@
 contain() { # stage hidden names public folder . : make the containment anew; say what came of it
   [ "$6" = . ] || return
   leave_containment
-  why= words= keeper_stage=$1 keeper_hidden=$2 keeper_names=$3
+  # What the last command has read is no longer near enough: the keeper is new.
+  newest_at= why= words= keeper_stage=$1 keeper_hidden=$2 keeper_names=$3
   keeper_public=$4 keeper_folder=$5
   make_containment || { leave_containment; say uncontained "$why" "$words"; return; }
   say contained "$look_pid" "$uid"
@@ -70,7 +71,7 @@ enter_groups() { # bound the number of processes and the memory, which root has 
 await_keeper() { # answer the keeper until the first process waits for looks
   while read -r said words <&9; do
     case $said in
-    map) map_keeper "$words" || { why=ids; return 1; }; echo go >&8 ;;
+    map) give_ids "$words" /proc "0 $uid 1" "0 $(id -g) 1" || { why=ids; return 1; }; echo go >&8 ;;
     mapped) echo go >&8 ;;
     ready)
       look_pid=$words
@@ -85,18 +86,6 @@ await_keeper() { # answer the keeper until the first process waits for looks
     esac
   done
 }
-map_keeper() { # pid: give its namespace the ids of ours if this is root, else this account as root
-  if [ "$uid" != 0 ]; then
-    echo deny >"/proc/$1/setgroups" && echo "0 $uid 1" >"/proc/$1/uid_map" &&
-      echo "0 $(id -g) 1" >"/proc/$1/gid_map"
-    return
-  fi
-  for file in uid_map gid_map; do
-    all=
-    while read -r inside _ many; do all="$all$inside $inside $many$newline"; done </proc/self/$file
-    printf %s "$all" >"/proc/$1/$file" || return 1
-  done
-} 2>/dev/null
 leave_containment() {
   [ -z "$look_pid" ] || rm -f "$keeper_pipe.p"
   look_pid=
@@ -116,7 +105,7 @@ mounts_and_sockets() {
     /proc/self/mountinfo /proc/net/unix
 }
 run_contained() { # key command: set last to its exit code; if that fails, why says more
-  is_contained || return 1
+  is_contained || { why=uncontained; return 1; }
   for stream in 5 7; do
     [ -f "/proc/$look_pid/fd/$stream" ] && true >"/proc/$look_pid/fd/$stream" || return 1
   done

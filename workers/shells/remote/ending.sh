@@ -54,20 +54,24 @@ scan() {
   done
   unset IFS
 }
+try_grep() { # check whether grep sees more than the first variable of a process
+  [ "$greps" ] || { LOOK=1 grep -qF LOOK=1 /proc/self/environ && greps=: || greps=false; }
+  $greps
+}
+env_of() { { tr '\0' '\n' <"/proc/$1/environ"; } 2>/dev/null; }
 mark() { # text environ...: set marked to those of the processes that have this text there
-  [ "$greps" ] || { LOOK=1 grep -q -F LOOK=1 /proc/self/environ && greps=1 || greps=0; }
-  if [ "$greps" = 1 ]; then
-    marked=$(grep -l -F "$@" 2>/dev/null)
+  if try_grep; then
+    marked=$(grep -lsF "$@")
     return
   fi
-  # A grep that ends a line at a NUL sees only the first variable.
+  # A grep that ends a line at a NUL does not.
   marked= IFS=$newline
   for line in $stats; do
     unset IFS
     pid=${line%% *}
     set -- "$1" ${line##*) }
     [ "${21}" -ge "$from" ] && [ -O "/proc/$pid" ] || continue
-    { tr '\0' '\n' </proc/"$pid"/environ; } 2>/dev/null | grep -q -F "$1" && marked="$marked/$pid/"
+    env_of "$pid" | grep -qF "$1" && marked="$marked/$pid/"
   done
   unset IFS
 }
@@ -115,8 +119,9 @@ find_stayed() { # cookie: set stayed to the names of at most eight
     ;;
   *) stats=$(shift && cat "$@" 2>/dev/null) ;;
   esac
+  own_mark=REPLAN_ATTEMPT=$1
   sift "$stats"
-  [ -z "$stats" ] || name_stayed "REPLAN_ATTEMPT=$1"
+  [ -z "$stats" ] || keep_own
 }
 newer() { # pid: check that it was assigned while the command ran
   [ "$1" -gt "$oldest" ] || { [ "$newest" -lt "$oldest" ] && [ "$1" -le "$newest" ]; }
@@ -134,19 +139,15 @@ sift() { # stats: set stats to those that the command may have started, and envi
   done
   unset IFS
 }
-name_stayed() { # mark: set stayed to those of stats that are still there and have it
-  from=0 more=0
-  own_mark=$1
-  mark "$1" $environs
+keep_own() { # set stayed to those of stats that are still there and have own_mark
+  more=0 worn=
+  # With one process for them all: on a busy host, nearly all of them are of others.
+  try_grep && worn=$(grep -aosHF -e "$own_mark" -e REPLAN_ATTEMPT= -e = $environs)
   IFS=$newline
   for line in $stats; do
     unset IFS
     set -- "${line%% *}" ${line##*) }
-    case $marked in
-    *"/$1/"*) ;;
-    *) bears "$@" || continue ;;
-    esac
-    began "$1" || continue
+    bears "$@" && began "$1" || continue
     more=$((more + 1))
     [ "$more" -gt 8 ] || stayed="$stayed $1(${name#*(})"
   done
@@ -154,14 +155,20 @@ name_stayed() { # mark: set stayed to those of stats that are still there and ha
   [ "$more" -le 8 ] || stayed="$stayed +$((more - 8))"
 }
 bears() { # pid, and the fields of its stat: check for the mark, or without any for the session
-  for turn in 1 2 3; do
-    all=$({ tr '\0' '\n' <"/proc/$1/environ"; } 2>/dev/null)
-    case $newline$all$newline in
-    *"$newline$own_mark$newline"*) return 0 ;;
-    *"${newline}REPLAN_ATTEMPT="*) return 1 ;;
-    esac
+  case $worn in
+  *"/$1/environ:$own_mark"*) return 0 ;;
+  *"/$1/environ:R"*) return 1 ;;
+  *"/$1/"*) ;;
+  *)
     # For a moment, a process that becomes another program has none.
-    [ -z "$all" ] || break
-  done
+    for turn in 1 2 3; do
+      case $(env_of "$1") in
+      *"$own_mark"*) return 0 ;;
+      *REPLAN_ATTEMPT=*) return 1 ;;
+      ?*) break ;;
+      esac
+    done
+    ;;
+  esac
   [ "$3$5" = "1$runner_pid" ]
 }

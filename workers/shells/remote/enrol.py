@@ -12,7 +12,9 @@ from shared.domain.errors import ReplanError
 from shared.domain.host import ConnectionKind, Host
 from shared.domain.next_step import ShellCommand
 from shared.domain.records import RecordedPass
+from shared.secrets.masking import Masker
 from workers.shells.ports import Call, Shell
+from workers.shells.preview import Reading, Wanted, preview
 from workers.shells.remote.connections import HostConnections
 from workers.shells.remote.facts import FACTS_TIMEOUT, gather
 from workers.shells.remote.fitness import SESSIONS_NEEDED, Problem, notice, notices
@@ -52,22 +54,23 @@ def fetch_host_key(
     address: str,
     port: int = 22,
     *,
+    name: str | None = None,
     timeout: float = 10.0,
     via: Host | None = None,
     reveal: Reveal = no_vault,
 ) -> HostKey:
     """The key that the host offers, for a person to compare, without a login.
 
-    `via` is the jump host, whose key is known; `reveal` returns the secrets that its entry names.
+    Errors call it by its `name`, else by its address. `via` is the jump host, whose key is known;
+    `reveal` returns the secrets that its entry names.
 
     A later connection uses the same key: ed25519 if the host has one. Raises Transient
     (unreachable) or Misconfigured (no such name).
     """
     from workers.shells.remote.transport import Timing, host_key_of, negotiate
 
-    host = Host(
-        name=address, address=address, port=port, via=via, jump=None if via is None else via.name
-    )
+    jump = None if via is None else via.name
+    host = Host(name=name or address, address=address, port=port, via=via, jump=jump)
     timing = Timing(connect=timeout, banner=timeout, handshake=timeout)
     with closing(negotiate(host, None, timing, reveal=reveal)) as transport:
         return host_key_of(transport)
@@ -102,7 +105,7 @@ def look_at(host: Host, shell: Shell, *, records_cap: int = RECORDS_CAP) -> Host
     """The report on a host with an open shell; never raises for what it finds."""
     try:
         facts, passes = gather(shell), recorded_passes(shell)
-        facts |= _containment(shell)
+        facts |= _containment(shell) | _previews(shell)
         round_trip = _round_trip(shell)
         facts |= _sessions(host)
         facts["records_cap_kb"] = str(records_cap // 1024)
@@ -135,6 +138,14 @@ def _containment(shell: Shell) -> dict[str, str]:
     return {"containment": "none", "containment_missing": found.missing} | (
         {"containment_said": found.said} if found.said else {}
     )
+
+
+def _previews(shell: Shell) -> dict[str, str]:
+    """Whether commands can be previewed: nothing of `true` would change anything."""
+    found = preview(shell, Wanted("true"), lambda _: Reading(("true",), contents=False), Masker())
+    if found.none is None:
+        return {"previews": "yes"}
+    return {"previews": "none", "previews_missing": found.none}
 
 
 def _round_trip(shell: Shell) -> float:

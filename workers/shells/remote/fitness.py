@@ -4,9 +4,10 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from shared.domain.containment import Missing
+from shared.domain.containment import MISSING_WORDS, Missing
 from shared.domain.host import ConnectionKind, Host
 from shared.domain.next_step import Advice, ShellCommand
+from shared.domain.preview import NO_PREVIEW_WORDS, NoPreview
 from workers.shells.remote.environment import SUDOERS_LINE
 from workers.shells.remote.errors import check_command
 from workers.shells.remote.runner_text import JOB_ROOT
@@ -18,23 +19,6 @@ CLOCK_TOLERANCE = 60
 
 SESSIONS_NEEDED = 2
 """Sessions on one connection: one to run a command, one to look at it or end it."""
-
-CONTAINMENT_WORDS = {
-    Missing.OFF: "the policy switches it off",
-    Missing.PROGRAM: "a program that makes namespaces is missing; install util-linux",
-    Missing.RECORDS: "it has no place for records",
-    Missing.NAMESPACES: "the kernel, or what guards it, refuses namespaces to the account",
-    Missing.IDS: "the account may not map its ids into a namespace",
-    Missing.PROPAGATION: "mounts cannot be kept apart",
-    Missing.TMPFS: "nothing may be mounted in a namespace",
-    Missing.DEVICES: "a private /dev cannot be made",
-    Missing.SECRETS: "there are too many secrets to hide, or one cannot be hidden",
-    Missing.PROC: "/proc cannot be shown in a namespace",
-    Missing.READONLY: "a file system cannot be made read-only",
-    Missing.SLOW: "it took longer than ten seconds",
-    Missing.GONE: "it ended at once",
-}
-"""Why looks do not run contained, in words."""
 
 _NETWORK = ("nfs", "cifs", "smb", "fuse.sshfs", "fuse.glusterfs", "ceph", "fuse.ceph", "lustre")
 _LAST_SYSTEM_UID = 999
@@ -143,8 +127,20 @@ def _containment(host: Host, facts: Facts) -> Iterator[Problem]:
         said = facts.get("containment_said", "")
         yield notice(
             "guard",
-            f"looks do not run contained there: {CONTAINMENT_WORDS[Missing(missing)]}"
+            f"looks do not run contained there: {MISSING_WORDS[Missing(missing)]}"
             f"{f' ({said})' if said else ''}; the rules of the policy alone decide which may run",
+            _there(host, "unshare -U -m true"),
+        )
+
+
+def _previews(host: Host, facts: Facts) -> Iterator[Problem]:
+    missing = facts.get("previews_missing")
+    if missing is not None:
+        yield notice(
+            "guard",
+            "nobody sees beforehand what a command would change there: "
+            f"{NO_PREVIEW_WORDS[NoPreview(missing)]}; questions come without it, and no rule under "
+            "effects: allows anything",
             _there(host, "unshare -U -m true"),
         )
 
@@ -234,6 +230,7 @@ _RULES: tuple[Callable[[Host, Facts], Iterator[Problem]], ...] = (
     _memory_records,
     _records_size,
     _containment,
+    _previews,
     _network,
     _clock,
     _sessions,

@@ -29,7 +29,18 @@ class FrameKind(StrEnum):
     QUIT = "quit"
     CONTAINED = "contained"
     UNCONTAINED = "uncontained"  # there is none, or one that does not show the host as it is
-    BROKEN = "broken"  # a look has ended it
+
+
+class Refusal(StrEnum):
+    """Why the runner did not start a command: the first word of its frame."""
+
+    LATE = "late"
+    SKIP = "skip"  # the command before it ended in another way than it should have
+    FULL = "full"  # nothing can be noted
+    NODIR = "nodir"
+    OVER = "over"  # another driver has the pass
+    UNCONTAINED = "uncontained"
+    BROKEN = "broken"  # it had begun, and ended with its containment
 
 
 STREAM_OF = MappingProxyType({"o": "stdout", "e": "stderr"})

@@ -118,6 +118,14 @@ class Pool:
             if own is not None:
                 own.close()
 
+    def answers(self, channel: paramiko.Channel) -> bool:
+        """Whether the server still answers on the connection of a session."""
+        try:
+            _close(channel.get_transport().open_session(timeout=self._open_timeout))
+        except (paramiko.SSHException, EOFError, OSError) as error:
+            return _is_refusal(error)
+        return True
+
     def cool_down(self, after: float) -> None:
         """Close the connections if no command has used them for that many seconds."""
         with self._changed:

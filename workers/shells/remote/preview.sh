@@ -86,7 +86,13 @@ build() { # as process 1: everything that the command may see
   mount -t proc -o nosuid,nodev,noexec proc proc 2>/dev/null || none proc
   : >empty
   : >"$base/overlays/list"
-  if [ -n "$p_root" ]; then cover_mounts; else cover_folder ''; fi
+  : >ways
+  if [ -n "$p_root" ]; then
+    cover_mounts
+  else
+    find_ways >writable
+    cover_folder ''
+  fi
   [ -s overlays/list ] || none overlay
   private_places
   hide_sockets
@@ -155,6 +161,7 @@ overlay() { # number, path: what is written there stays on the tmpfs
   top=overlays/$1
   mkdir "$top" "$top/upper" "$top/work" || return 1
   same_access "${2:-/}" "$top/upper"
+  [ -n "$p_root" ] || open_ways "$2" "$top/upper"
   suid=,nosuid
   [ -n "$p_user" ] && suid=
   layers="lowerdir=${2:-/},upperdir=$base/$top/upper,workdir=$base/$top/work"
@@ -167,8 +174,32 @@ overlay() { # number, path: what is written there stays on the tmpfs
     mount -t overlay -o "nodev$suid,$layers" overlay "new$2" 2>/dev/null || return 1
   printf '%s %s\n' "$1" "$2" >>overlays/list
 }
+find_ways() { # print the folders that the account may write to
+  set --
+  for each in /*; do
+    case $each in /proc | /sys | /dev | /usr | /bin | /sbin | /lib* | /boot) continue ;; esac
+    [ ! -d "$each" ] || [ -L "$each" ] || set -- "$@" "$each"
+  done
+  find "$@" -mindepth 1 -maxdepth 4 -type d -writable -print -prune 2>/dev/null | head -n 200
+}
+open_ways() { # folder, upper: make the folders of others on the way to those
+  # An overlay copies them once something below changes, and cannot give them their owner.
+  while IFS= read -r found; do
+    case $found in "$1"/*) rest=${found#"$1"/} ;; *) continue ;; esac
+    way=$1 copy=$2
+    while way=$way/${rest%%/*} copy=$copy/${rest%%/*} && [ ! -O "$way" ]; do
+      [ -d "$copy" ] || open_way "$way" "$copy" || break
+      case $rest in */*) rest=${rest#*/} ;; *) break ;; esac
+    done
+  done <writable
+}
+open_way() { # folder, copy: one that is gone by now is none of the changes
+  mkdir "$2" || return
+  same_access "$1" "$2" || { rmdir "$2"; return 1; }
+  printf '%s %s\n' "$(stat -c %f "$2")" "$1" >>ways
+}
 same_access() { # folder, upper: the overlay's top has the mode of its upper folder
-  access=$(stat -c '%a %u:%g' "$1") || return
+  access=$(stat -c '%a %u:%g' "$1" 2>/dev/null) || return
   chown "${access#* }" "$2" 2>/dev/null
   chmod "${access% *}" "$2"
   [ -n "$p_root" ] || [ -w "$1" ] || chmod a-w "$2"
@@ -346,7 +377,7 @@ compare() { # what the command has left on the overlays
 complaints() { # what the last output says about what is not here; the output itself stays here
   for each in 'network:network is unreachable|could not resolve|name resolution|no address associated|name or service not known' \
     'daemon:cannot connect to the docker daemon|failed to connect to bus|could not connect to server|connection refused' \
-    'space:no space left|disk quota' 'fixed_file:read-only file system' 'no_rights:operation not permitted|no new privileges'; do
+    'space:no space left|disk quota' 'fixed_file:read-only file system' 'no_rights:operation not permitted|no new privileges|value too large for defined data type'; do
     tail -c 20000 out | grep -qiE "${each#*:}" && tell complaint "${each%%:*}"
   done
 }
@@ -393,6 +424,7 @@ entry() { # path on the host, path on the overlay
   if ! exists "$2"; then
     if exists "$1"; then deleted "$1"; fi
   elif ! exists "$1"; then
+    is_way "$1" "$2" && return # the host has removed it meanwhile
     tell created "$1"
     state "$2"
     content "$1" /dev/null "$2"
@@ -401,8 +433,9 @@ entry() { # path on the host, path on the overlay
   fi
 }
 deleted() { # path
+  was=$(stat -c '%f %u %g %s %h' -- "$1") || return # the host has removed it, too
   tell deleted "$1"
-  tell was "$(stat -c '%f %u %g %s %h' -- "$1")"
+  tell was "$was"
   [ -L "$1" ] && tell had "$(readlink -- "$1")"
   if [ -d "$1" ] && [ ! -L "$1" ]; then
     tell files "$(find "$1" -xdev 2>/dev/null | head -n 10001 | wc -l)"
@@ -420,10 +453,11 @@ digest() { # path: so that a file that was only moved is known again
   tell digest "$(cksum <"$1")"
 }
 changed() { # path on the host, path on the overlay
-  was=$(stat -c '%f %u %g %s %h' -- "$1")
+  was=$(stat -c '%f %u %g %s %h' -- "$1") || { entry "$1" "$2"; return; }
   is=$(stat -c '%f %u %g %s %h' -- "$2")
   if [ -d "$1" ] && [ -d "$2" ] && [ ! -L "$1" ] && [ ! -L "$2" ]; then
     emptied "$1" "$2"
+    is_way "$1" "$2" && return
     [ "${was% * *}" = "${is% * *}" ] && same_attributes "$1" "$2" && return
   elif [ -L "$1" ] && [ -L "$2" ] && [ "$(readlink -- "$1")" = "$(readlink -- "$2")" ]; then
     [ "${was% *}" = "${is% *}" ] && return
@@ -437,6 +471,9 @@ changed() { # path on the host, path on the overlay
   if [ -f "$1" ] && [ -f "$2" ] && [ ! -L "$1" ] && [ ! -L "$2" ]; then
     if cmp -s -- "$1" "$2"; then tell same yes; else content "$1" "$1" "$2"; fi
   fi
+}
+is_way() { # path on the host, path on the overlay: was it made by `open_way`, and is it as it was?
+  grep -qxF -e "$(stat -c %f -- "$2") $1" ways
 }
 emptied() { # folder on the host, on the overlay: one that was made anew hides all that it held
   for below in "$1"/* "$1"/.[!.]*; do

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
 
@@ -20,7 +21,7 @@ from workers.shells.records import (
 from workers.shells.remote.capture import Taker
 from workers.shells.remote.channels import Carrier, LostError
 from workers.shells.remote.errors import misconfigured, transient
-from workers.shells.remote.frames import STREAM_OF, FrameKind, Frames, RunnerFrame
+from workers.shells.remote.frames import STREAM_OF, FrameKind, Frames, Refusal, RunnerFrame
 from workers.shells.remote.runner_text import (
     JOB_ROOT,
     RECORDS_CAP,
@@ -81,12 +82,9 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A command that was not started, and why: late, full, nodir, over, skip or uncontained.
+    """A command that was not started, and why."""
 
-    A command that is `broken` had begun, and ended with its containment.
-    """
-
-    why: str
+    why: Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +205,8 @@ class Runner:
                 out, err = self._data(), self._data()
                 return Ended(int(code), out, err, int(number), bool(cut), process_names(left))
             case [why, *_]:
-                return Refused(why)
+                with suppress(ValueError):
+                    return Refused(Refusal(why))
         raise LostError(f"{frame}")
 
     def fetch(self, path: str, into: Taker) -> int:
@@ -311,6 +310,9 @@ class Runner:
             if not lost.alone or b"setsid" in self._carrier.noise:
                 raise
             cause = str(lost)
+        else:
+            if frame is None and not self._carrier.moves():
+                raise LostError("the connection no longer moves")
         if frame is None:
             said = self._frames.noise() or self._carrier.noise.decode("utf-8", "replace").strip()
             if self.host.sudo:

@@ -23,8 +23,8 @@ RECORDS_CAP = 256_000_000
 """Bytes that the records on a host may take up before old output is removed."""
 
 _PARTS = ("runner.sh", "ending.sh", "watch.sh")
-_CONTAINMENT = "contain.sh"
-_STAGE = "contained.sh"
+_CONTAINMENT = ("ids.sh", "contain.sh")
+_STAGE = ("ids.sh", "sealing.sh", "contained.sh")
 
 EXEC_LINE = "exec /bin/sh"
 """The line for a login shell: bash, dash, zsh, ksh, fish and csh all read it alike."""
@@ -79,8 +79,9 @@ def containment(hidden: Hidden, folder: str) -> bytes:
     The runner answers once. A transfer that is cut anywhere makes none.
     """
     places = "\n".join(hidden.places)
-    words = (read_script(_STAGE), places, hidden.names, hidden.public, folder)
-    functions = shorten(read_script(_CONTAINMENT))
+    stage = join_scripts(*_STAGE)
+    words = (stage, places, hidden.names, hidden.public, folder)
+    functions = shorten(join_scripts(*_CONTAINMENT))
     return f"{{\n{functions}\n}}\ncontain {' '.join(map(_quote, words))} .\n".encode()
 
 
@@ -142,7 +143,12 @@ def _text() -> str:
 
 def text() -> str:
     """The runner's text with its long names, without comments and indentation."""
-    return "\n".join(map(read_script, _PARTS))
+    return join_scripts(*_PARTS)
+
+
+def join_scripts(*names: str) -> str:
+    """Scripts of this folder as one text; see `read_script`."""
+    return "\n".join(map(read_script, names))
 
 
 @cache

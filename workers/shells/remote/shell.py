@@ -20,11 +20,12 @@ from workers.shells.ports import LOOK, Call, KnownClaims, PassRecord
 from workers.shells.records import CommandRecord, Stem, stem_of, stem_text
 from workers.shells.remote.capture import STREAM_LIMIT
 from workers.shells.remote.channels import LostError
-from workers.shells.remote.errors import no_workdir, transient
-from workers.shells.remote.follow import Waiter, WaitResult, handed_over, remaining
-from workers.shells.remote.frames import FrameKind
+from workers.shells.remote.errors import transient
+from workers.shells.remote.follow import Waiter, WaitResult, remaining
+from workers.shells.remote.frames import Refusal
 from workers.shells.remote.output import Output
 from workers.shells.remote.pipeline import CallPipeline
+from workers.shells.remote.refusals import require_room
 from workers.shells.remote.results import REMOVED, RESTARTED, broken_containment, result_of
 from workers.shells.remote.runner import KEPT_SECONDS, Ended, Refused, Runner
 from workers.shells.remote.runner_slot import RunnerSlot
@@ -33,7 +34,6 @@ from workers.shells.remote.runners import RunnerPool
 from workers.shells.remote.takeover import (
     StartedCommand,
     Stems,
-    overtaken_error,
     sort_stems,
     take_over,
 )
@@ -45,7 +45,7 @@ _ROUNDING = 2.0
 """Hosts count in whole seconds: this keeps a derived time from being too early."""
 
 _TRIES = 6
-_TOO_EARLY = frozenset({"late", "skip"})
+_TOO_EARLY = frozenset({Refusal.LATE, Refusal.SKIP})
 """Reasons to refuse a command that was sent ahead, after which it may still start now."""
 
 
@@ -235,13 +235,13 @@ class RunnerShell:
             sent = sent or self._pipeline.send(runner, call)
         outcome = self._start(runner, call, deadline, output, sent)
         if isinstance(outcome, Refused):
-            if outcome.why in (FrameKind.UNCONTAINED, FrameKind.BROKEN):
+            if outcome.why in (Refusal.UNCONTAINED, Refusal.BROKEN):
                 self._contain(runner, anew=True)
-                self._broken[call.command] += outcome.why == FrameKind.BROKEN
+                self._broken[call.command] += outcome.why is Refusal.BROKEN
                 if self._broken[call.command] > 1:
                     return broken_containment(call, started)
             elif sent is None or outcome.why not in _TOO_EARLY:
-                self._explain(runner, outcome)
+                require_room(self._host, runner, outcome.why)
                 slot.reopen()
             return None
         self._gather(runner, outcome, output)
@@ -326,17 +326,6 @@ class RunnerShell:
             self._note_output(known.record.stem, outcome.ended)
             output.gather(runner, known.record.stem, outcome.ended)
         return result_of(call, started, output, outcome)
-
-    def _explain(self, runner: Runner, refused: Refused) -> None:
-        """Raise the error for a refusal, unless another file may help."""
-        match refused.why:
-            case "full":
-                return
-            case "late":
-                raise handed_over(runner)
-            case "nodir":
-                raise no_workdir(self._host)
-        raise overtaken_error(runner)
 
     def _contain(self, runner: Runner, *, anew: bool = False) -> None:
         """Make the containment of a runner for the calls to come, if there are contained ones."""

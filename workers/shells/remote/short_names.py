@@ -87,6 +87,13 @@ VARIABLES = MappingProxyType(
         "second_digit": "l",
         "changed": "E",
         "look_pid": "aa",
+        "worn": "ab",
+        "line": "g",
+        "held": "k",
+        "old": "q",
+        "file": "r",
+        "newest_at": "o",
+        "first_folder": "p",
     }
 )
 

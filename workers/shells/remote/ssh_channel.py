@@ -81,6 +81,10 @@ class SshCarrier:
         session = self._pool.session_beside(self._channel)
         return SshCarrier(self._host, self._pool, self._line, session, self._first)
 
+    def moves(self) -> bool:
+        """Whether the server answers on the connection, if only that it opens no session."""
+        return self._pool.answers(self._channel)
+
     def close(self) -> None:
         """Close it; the runner finishes its current command, and ends."""
         self._release.close()
