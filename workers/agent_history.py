@@ -6,6 +6,7 @@ from sqlalchemy import Connection, text
 
 from shared.domain.attempt import GREEN
 from shared.store.attempts import RUNNING
+from shared.store.sql_list import sql_list
 from workers.planning import AgentHistory
 
 NEWEST = 50_000
@@ -14,7 +15,7 @@ NEWEST = 50_000
 MOST = 2**53
 """No figure is larger: one that a program has made up must not stop whoever plans there."""
 
-_GREEN = ", ".join(f"'{outcome.value}'" for outcome in sorted(GREEN))
+_GREEN = sql_list(GREEN)
 
 
 def _figure(name: str) -> str:

@@ -33,7 +33,7 @@ from shared.domain.agent import (
 )
 from shared.domain.config import LIMITS
 from shared.domain.errors import Misconfigured, Rejected
-from shared.domain.next_step import NextStep
+from shared.domain.next_step import edit_file
 from shared.domain.plan import Plan, Recovery, Step, Subtask, SubtaskKind
 
 ReadFile = Callable[[str], str]
@@ -149,7 +149,7 @@ def load_tasks(text: str, *, read: ReadFile, source: str | None = None) -> Agent
     nothing begin at once. `source` is the name that errors give the file. Raises Rejected, at stage
     `plan`, for every fault, naming line, path, value and what is allowed.
     """
-    step = NextStep.of("task submit", tasks=source or "FILE")
+    step = edit_file(source or "FILE")
     origin = Origin(source or "the tasks", "plan", step)
     # JSON may be indented with tabs, and has none inside its texts.
     plain = text.replace("\t", " ") if text.lstrip().startswith("{") else text

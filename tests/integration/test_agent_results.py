@@ -10,7 +10,8 @@ from sqlalchemy import event
 from orchestrator.coordinator import Coordinator
 from orchestrator.views.attempts import attempt_view, list_attempts
 from orchestrator.views.report import report
-from orchestrator.views.tasks import list_tasks, task_view
+from orchestrator.views.task_lists import list_tasks
+from orchestrator.views.tasks import task_view
 from orchestrator.words.agents import describe_attempt, describe_result
 from orchestrator.words.spending import summary_lines
 from shared.domain.attempt import AgentResult, AgentStatus, Attempt, EndedBy, Outcome

@@ -12,12 +12,12 @@ from shared.domain.errors import Defect
 from shared.domain.ids import parse_ref
 from shared.domain.question import Reply
 from shared.secrets.sent import SentSubtask
+from workers.agents.agent_task import AgentTask
 from workers.agents.chain import entry_of, in_hand, next_runner
 from workers.agents.development import dev_task
 from workers.agents.fallback import Enter
 from workers.agents.protocol import fill, shipped_protocol
 from workers.agents.runners.port import AnsweredCall, Resumed
-from workers.agents.running import AgentTask
 from workers.agents.task_text import Assignment
 from workers.passes.means import Try
 from workers.passes.ports import PassOrder

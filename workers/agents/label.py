@@ -4,13 +4,15 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Self
 
+from shared.domain.containment import Networks
+
 
 @dataclass(frozen=True, slots=True)
 class AgentLabel:
     """The try of an attempt (`workers.passes.means.Try`), and who works.
 
     `runner` and `command` find its runner, `name` is what people know it by. The workspace held
-    `tree` before it started.
+    `tree` before it started. `networks` is what its containment lets it reach, None without one.
     """
 
     goal: str
@@ -20,6 +22,7 @@ class AgentLabel:
     command: str | None
     name: str
     tree: str
+    networks: Networks | None = None
 
     def __str__(self) -> str:
         """One line."""
@@ -32,4 +35,7 @@ class AgentLabel:
         if not isinstance(found, dict):
             return None
         known = {each.name for each in fields(cls)}
-        return cls(**{name: value for name, value in found.items() if name in known})
+        given = {name: value for name, value in found.items() if name in known}
+        if (networks := given.get("networks")) is not None:
+            given["networks"] = Networks(networks)
+        return cls(**given)

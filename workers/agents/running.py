@@ -1,32 +1,29 @@
 """Runs one attempt of an agent: started once for its key, followed, and read to its result."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import structlog
 
 from shared.domain.agent import (
-    DEFAULT_TIME_BUDGET,
     AgentWork,
-    Compliance,
     ExecutionMode,
-    Watchdog,
 )
 from shared.domain.attempt import AgentResult, AgentStatus, CommandResult, EndedBy
 from shared.domain.attempt_notes import (
     AttemptNote,
-    EntryReason,
     FoundStuck,
     RunnerEntered,
     TaskValidated,
 )
+from shared.domain.containment import Networks
 from shared.domain.errors import Rejected, Transient
 from shared.domain.transcript import EVENTS, RAW, TranscriptLine
 from shared.secrets.masking import Masker
 from shared.store.model_calls import CallSigns
+from workers.agents.agent_task import AgentTask
 from workers.agents.compliance import (
     Conduct,
     TaskValidation,
@@ -34,6 +31,8 @@ from workers.agents.compliance import (
     is_judged,
     judge,
 )
+from workers.agents.containment.containing import HostContainment
+from workers.agents.containment.text import Place, place_of_workspace, reachable_gateway
 from workers.agents.context_files import require_files
 from workers.agents.follower import Follower
 from workers.agents.handoff import read_handoff
@@ -43,18 +42,21 @@ from workers.agents.label import AgentLabel
 from workers.agents.outcomes import answer_of, began_with, summary_of, why_not_started
 from workers.agents.ports import AccessOf, CallsOf, NotesOf, ProcessesOf, RunnerOf, Workbench
 from workers.agents.process_signs import ProcessSigns
-from workers.agents.runners.port import AgentOrder, Resumed, Runner, RunnerOutcome
+from workers.agents.runners.port import (
+    AgentOrder,
+    GatewayAccess,
+    Runner,
+    RunnerOutcome,
+)
 from workers.agents.runners.script import script
 from workers.agents.runners.table import COMMAND
 from workers.agents.sessions import has_session
 from workers.agents.spending import Spending, SpendingWatch, Unmetered
 from workers.agents.steering import steering_files
-from workers.agents.task_text import Assignment
 from workers.agents.transcript import encode
 from workers.agents.watchdog import LINGER, Signs, describe, look_every
 from workers.agents.watcher import TakenOver, Watcher
 from workers.agents.workspaces.values import Snapshot
-from workers.passes.means import Try
 from workers.passes.ports import PassControl
 from workers.shells.ports import Call, Shell
 from workers.shells.remote.live_output import LiveOutput
@@ -66,44 +68,11 @@ SNAPSHOT_EVERY = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class AgentTask:
-    """What one attempt is asked to do, and by which runner; `timeout` is in seconds.
-
-    `name` is what people know the runner by, `command` what starts it, None for its usual program.
-    `key` is what people call the work; its budgets (0: no dollars) and `compliance` are the plan's.
-    `home` is the key of the attempt whose home it gets, None for its own. `earlier` is what agents
-    have done at it before, oldest first, `after` who worked last, and `entry` why its runner is
-    entered. `form` is the JSON Schema of its answer, None for that of a deliverable.
-    """
-
-    this: Try
-    assignment: Assignment
-    runner: str
-    name: str
-    timeout: float
-    command: str | None = None
-    protocol: str = ""
-    mode: ExecutionMode | None = None
-    time_budget: float = DEFAULT_TIME_BUDGET
-    cost_budget: float = 0.0
-    compliance: Compliance = field(default_factory=Compliance)
-    key: str = ""
-    allowed_tools: tuple[str, ...] | None = None
-    resumed: Resumed | None = None
-    home: str | None = None
-    earlier: tuple[AgentResult, ...] = ()
-    entry: EntryReason = EntryReason.FIRST
-    after: str | None = None
-    watchdog: Watchdog = field(default_factory=lambda: Watchdog(enabled=False))
-    form: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class AgentRuns:
     """Runs the attempts of agents in one workspace, through the shell of a pass.
 
     `pass_name` tells passes of different installations apart. `masker` hides secrets in what is
-    shown of a stream that a reader needs whole.
+    shown of a stream that a reader needs whole. Without `containing`, no agent runs contained.
     """
 
     shell: Shell
@@ -118,6 +87,7 @@ class AgentRuns:
     snapshot_every: float = SNAPSHOT_EVERY
     masker: Masker | None = None
     spending: Spending = field(default_factory=Unmetered)
+    containing: HostContainment | None = None
 
     def run(self, key: str, task: AgentTask) -> AgentResult:
         """Run an attempt, or wait for what an earlier driver started under its key.
@@ -140,6 +110,9 @@ class AgentRuns:
         if not self._goes_on(runner, task):
             task = replace(task, resumed=None, home=None)
         require_files(self.shell, self.bench.path, task.assignment.context)
+        access = self.access_of(key)
+        url = None if access is None else access.url
+        networks = None if self.containing is None else self.containing.networks(url)
         label = AgentLabel(
             this.command,
             this.remedy,
@@ -148,6 +121,7 @@ class AgentRuns:
             task.command,
             task.name,
             self.bench.snapshot(key).tree,
+            networks,
         )
         call = self._call(key, task, label, runner)
         self._allow(key, task)
@@ -165,12 +139,17 @@ class AgentRuns:
         return has_session(self.shell, runner.capabilities, home, task.resumed.session)
 
     def _call(self, key: str, task: AgentTask, label: AgentLabel, runner: Runner) -> Call:
+        access = self.access_of(key)
+        home = f"{self.bench.homes}/{task.home or key}"
+        place = self._place(home, label.networks, access)
+        if access is not None and label.networks is Networks.GATEWAY:
+            access = replace(access, url=reachable_gateway(access.url) or access.url)
         order = AgentOrder(
             assignment=replace(task.assignment, base=self.bench.base),
             workspace=self.bench.path,
-            home=f"{self.bench.homes}/{task.home or key}",
+            home=home,
             session=str(uuid5(NAMESPACE_URL, f"replan:{self.pass_name}/{key}")),
-            gateway=self.access_of(key),
+            gateway=access,
             program="" if task.runner == COMMAND else task.command or "",
             protocol=task.protocol,
             interactive=task.mode is not ExecutionMode.AUTONOMOUS,
@@ -180,7 +159,7 @@ class AgentRuns:
         )
         invocation = runner.invocation(order)
         call = Call(
-            script(invocation),
+            script(invocation, place),
             task.timeout,
             key=key,
             label=str(label),
@@ -188,6 +167,15 @@ class AgentRuns:
         )
         call.require_valid()
         return call
+
+    def _place(
+        self, home: str, networks: Networks | None, access: GatewayAccess | None
+    ) -> Place | None:
+        if self.containing is None or networks is None:
+            return None
+        place = place_of_workspace(self.bench.path, home)
+        gateway = None if access is None else access.url
+        return replace(place, hidden=self.containing.hidden, networks=networks, gateway=gateway)
 
 
 class _Run:
@@ -358,6 +346,7 @@ class _Run:
             unknown=result.unknown,
             structured=answer_of(said, self._task.assignment, self._runner.capabilities),
             output=kept_output(result, self._follower.transcript, self._unmasked),
+            networks=self._label.networks,
             not_started=not_started if tree == self._label.tree else "",
         )
         made = made if made.ok else replace(made, unpaid=unpaid)

@@ -14,6 +14,7 @@ import pytest
 from shared.domain.agent import AgentWork
 from shared.domain.attempt import Attempt
 from shared.domain.config import Policy
+from shared.domain.containment import AgentRule, ContainmentRule
 from shared.domain.errors import Transient
 from shared.domain.host import LOCALHOST
 from shared.domain.plan import Subtask, SubtaskKind
@@ -22,11 +23,14 @@ from shared.domain.target import Repository
 from shared.guard import Guard, default_entries, only_forbidden
 from shared.secrets.masking import Masker
 from tests.fakes.scripted_agents import ScriptedRunner
+from tests.integration.agents.contained_hosts import Host, accounts, host_with
 from tests.integration.remote.hosts import eventually
 from tests.unit.passes.given import MemoryLog, order, subtask
+from workers.agents.containment.containing import Confinement
 from workers.passes.clock import SystemClock
 from workers.passes.passes import carry_out
 from workers.passes.ports import PassResult
+from workers.roles.guards import Guards
 from workers.roles.pass_means import Agents, PassMeans, PassParts, Place
 from workers.secrets import KnownSecrets
 from workers.shells.door import PassJudge
@@ -129,6 +133,13 @@ def agent(goal: str, check: str | None = None, **work: object) -> Subtask:
     return subtask(goal, check=check, kind=SubtaskKind.AGENT, agent=made, timeout=made.time_budget)
 
 
+@pytest.fixture(params=accounts())
+def host(request: pytest.FixtureRequest) -> Iterator[Host]:
+    """A host with everything that a contained agent must not reach, for each kind of account."""
+    with host_with(request.param) as made:
+        yield made
+
+
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
     """A git repository with one commit."""
@@ -149,8 +160,16 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(params=[ContainmentRule.OFF, ContainmentRule.REQUIRED])
+def confinement(request: pytest.FixtureRequest) -> Confinement:
+    """How agents have to run: in a containment, if the host can, or outside."""
+    return replace(Guards().confinement("localhost"), rule=AgentRule(request.param))
+
+
 @pytest.fixture
-def driving(tmp_path: Path, repository: Repository, program: Path) -> Iterator[Driving]:
+def driving(
+    tmp_path: Path, repository: Repository, program: Path, confinement: Confinement
+) -> Iterator[Driving]:
     """The drivers of a pass in that repository."""
 
     def runner_of(name: str, command: str | None) -> ScriptedRunner:
@@ -158,7 +177,12 @@ def driving(tmp_path: Path, repository: Repository, program: Path) -> Iterator[D
         return ScriptedRunner(name, program=str(program))
 
     folder = tmp_path / "places"
-    agents = Agents(runner_of, workspaces=str(folder), snapshot_every=0.2)
+    agents = Agents(
+        runner_of,
+        workspaces=str(folder),
+        snapshot_every=0.2,
+        confinement_of=lambda _: confinement,
+    )
     token = uuid4().hex
     yield Driving(repository, agents, token, folder)
     shutil.rmtree(folder, ignore_errors=True)

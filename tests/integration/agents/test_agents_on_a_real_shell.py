@@ -134,9 +134,9 @@ def test_the_result_of_an_agent_that_prints_much_is_read(driving: Driving) -> No
 
 def test_another_driver_goes_on_with_a_running_agent(driving: Driving, tmp_path: Path) -> None:
     """It is started once; the first driver ended in the middle, when a snapshot had been taken."""
-    started, gate = tmp_path / "started", tmp_path / "gate"
+    gate = tmp_path / "gate"
     goal = agent(
-        f"echo x >>{started}; echo half >half; until [ -e {gate} ]; do sleep 0.1; done; "
+        f'echo x >>"$HOME/started"; echo half >half; until [ -e {gate} ]; do sleep 0.1; done; '
         "echo whole >whole; echo 'end ok went on'"
     )
     driver = driving.begin(goal)
@@ -145,6 +145,7 @@ def test_another_driver_goes_on_with_a_running_agent(driving: Driving, tmp_path:
     gate.touch()
     done, log = driving.drive(goal, resumed=True)
     assert done.ending is Ending.DONE
+    (started,) = driving.folder.rglob("started")
     assert started.read_text() == "x\n"
     found = result(log.ended[0])
     assert (found.summary, found.changed_files) == ("went on", ("half", "whole"))

@@ -5,19 +5,23 @@ import os
 import shlex
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from shared.domain.attempt import AgentStatus
+from shared.domain.containment import Networks
 from tests.fakes.gateway import ScriptedGateway, scripted_gateway
 from tests.services.agent_programs import PACKAGES, program_for_tests
+from workers.agents.containment.text import Place, place_of_workspace, reachable_gateway
 from workers.agents.events import EndReason, RunnerEnded, SessionStarted, ToolCalled, ToolReturned
 from workers.agents.runners.port import AgentOrder, GatewayAccess, Invocation, Runner, RunnerOutcome
 from workers.agents.runners.script import script
 from workers.agents.runners.table import find_runner
 from workers.agents.task_text import Assignment
+from workers.roles.guards import Guards
 
 TOKEN = "the-token-of-the-attempt"
 DONE = {"status": "ok", "summary": "It is there.", "decisions": ["none"]}
@@ -60,25 +64,31 @@ TURNS: dict[str, list[Any]] = {
 
 
 @pytest.mark.timeout(300)  # OpenCode computes for seven seconds before its first request
+@pytest.mark.parametrize("networks", [None, *Networks])
 @pytest.mark.parametrize("name", STARTED)
-def test_the_real_program_carries_out_its_task(name: str, tmp_path: Path) -> None:
+def test_the_real_program_carries_out_its_task(
+    name: str, networks: Networks | None, tmp_path: Path
+) -> None:
+    """Outside of a containment, and in one with each of the networks that it may reach."""
     package, template = STARTED[name]
     command = template.format(shlex.quote(str(program_for_tests(package))))
     runner = find_runner(name, command)
-    workspace = repository(tmp_path / "workspace")
+    workspace = repository(tmp_path / "repository/work/at.1/workspace")
+    home = f"{tmp_path}/repository/work/at.1/home/1"
     turns = json.loads(json.dumps(TURNS[name]).replace("@", str(workspace)))
     with scripted_gateway(*turns) as gateway:
         order = AgentOrder(
             Assignment("Write a greeting."),
             str(workspace),
-            str(tmp_path / "home"),
+            home,
             "0f0e0d0c-1111-4111-8111-111111111111",
-            GatewayAccess(gateway.url, TOKEN),
+            GatewayAccess(seen_from(networks, gateway.url), TOKEN),
             program=command,
             protocol="Work alone, says the protocol.",
             model="scripted-model",
         )
-        stream, outcome = carry_out(runner, runner.invocation(order))
+        place = place_of(str(workspace), home, networks, gateway.url)
+        stream, outcome = carry_out(runner, runner.invocation(order), place)
 
     assert (outcome.status, outcome.reason) == (AgentStatus.OK, EndReason.COMPLETED), outcome
     assert outcome.structured == DONE
@@ -111,6 +121,20 @@ def require_only_what_was_ordered(gateway: ScriptedGateway, turns: int) -> None:
         assert "canary" not in request.raw.decode()
 
 
+def seen_from(networks: Networks | None, url: str) -> str:
+    """The URL of the gateway as the runner reaches it."""
+    return url if networks is not Networks.GATEWAY else reachable_gateway(url) or url
+
+
+def place_of(workspace: str, home: str, networks: Networks | None, gateway: str) -> Place | None:
+    """Where the runner works; None outside of a containment."""
+    if networks is None:
+        return None
+    hidden = Guards().confinement("localhost").hidden
+    place = place_of_workspace(workspace, home)
+    return replace(place, hidden=hidden, networks=networks, gateway=gateway)
+
+
 def repository(folder: Path) -> Path:
     """A repository whose own settings would start servers, run hooks and choose a model."""
     (folder / ".claude").mkdir(parents=True)
@@ -136,9 +160,12 @@ def git(folder: Path, *words: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def carry_out(runner: Runner, invocation: Invocation) -> tuple[bytes, RunnerOutcome]:
-    command: Sequence[str] = ("sh", "-c", script(invocation))
-    ours = {"PATH": os.environ["PATH"], "ANTHROPIC_AUTH_TOKEN": "canary", "OPENAI_KEY": "canary"}
+def carry_out(
+    runner: Runner, invocation: Invocation, place: Place | None
+) -> tuple[bytes, RunnerOutcome]:
+    command: Sequence[str] = ("sh", "-c", script(invocation, place))
+    ours = {name: os.environ[name] for name in ("PATH", "HOME")}
+    ours |= {"ANTHROPIC_AUTH_TOKEN": "canary", "OPENAI_KEY": "canary"}
     done = subprocess.run(
         command,
         env=ours | dict(invocation.secrets),

@@ -262,6 +262,29 @@ def test_what_a_tree_does_not_hold_is_named(make: Make, source: Source) -> None:
     assert workspaces.changed(workspace.begun, snapshot.tree).paths == ("full/new", "small")
 
 
+@pytest.mark.parametrize("name", ["code", "new", "a b/:(new)", "*", "a\nb"])
+def test_a_file_that_outgrows_a_tree_stays_as_it_began(
+    make: Make, source: Source, name: str
+) -> None:
+    """An earlier snapshot may have kept it while it was still small."""
+    source.commit(code="begun")
+    workspaces = make(largest=100_000)
+    workspace = workspaces.prepare(workspaces.base(PASS).sha, ATTEMPT)
+    path = Path(workspace.path, name)
+    path.parent.mkdir(exist_ok=True)
+
+    def changed_by(content: str) -> tuple[str, ...]:
+        path.write_text(content)
+        found = workspaces.snapshot(workspace, whole=True)
+        left_out = LeftOut(name, Why.LARGE_OR_UNREADABLE) in found.left_out
+        assert left_out == (len(content) > 100_000)
+        return tuple(workspaces.changed(workspace.begun, found.tree).paths)
+
+    assert changed_by("a part of it") == (name,)
+    assert changed_by("x" * 200_000) == ()
+    assert changed_by("small again") == (name,)
+
+
 def test_attributes_cannot_keep_work_from_being_kept(
     workspaces: Workspaces, workspace: Workspace
 ) -> None:

@@ -15,10 +15,11 @@ from shared.domain.question import PassReply, Question, Reply
 from tests.fakes.scripted_agents import ScriptedBench, ScriptedRunner
 from tests.fakes.scripted_shell import ScriptedShell
 from tests.unit.passes.given import NOON, MemoryLog, attempt, order, subtask
+from workers.agents.agent_task import AgentTask
 from workers.agents.assigning import Assigning
 from workers.agents.runners.port import AnsweredCall, Capabilities, Resumed
 from workers.agents.runners.table import RUNNERS
-from workers.agents.running import AgentRuns, AgentTask
+from workers.agents.running import AgentRuns
 from workers.agents.sessions import session_look
 from workers.passes.means import Try
 

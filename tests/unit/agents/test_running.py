@@ -13,11 +13,12 @@ from shared.domain.errors import Transient
 from tests.fakes.scripted_agents import LineReader, ScriptedBench, ScriptedRunner
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.passes.given import MemoryLog, ended
+from workers.agents.agent_task import AgentTask
 from workers.agents.follower import Follower
 from workers.agents.heartbeat import Heartbeat
 from workers.agents.label import AgentLabel
 from workers.agents.runners.table import find_runner
-from workers.agents.running import AgentRuns, AgentTask
+from workers.agents.running import AgentRuns
 from workers.agents.task_text import Assignment
 from workers.passes.means import Try
 from workers.shells.remote.capture import Capture

@@ -16,10 +16,11 @@ from shared.domain.spending import Cap, CapReached
 from tests.fakes.scripted_agents import ScriptedBench, ScriptedRunner
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.passes.given import NOON, MemoryLog, attempt, ended, order, subtask
+from workers.agents.agent_task import AgentTask
 from workers.agents.assigning import Assigning
 from workers.agents.chain import next_runner
 from workers.agents.outcomes import agent_outcome
-from workers.agents.running import AgentRuns, AgentTask
+from workers.agents.running import AgentRuns
 from workers.agents.task_text import Assignment
 from workers.passes.history import History
 from workers.passes.means import Try

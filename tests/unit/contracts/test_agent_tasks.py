@@ -344,7 +344,7 @@ def test_a_fault_is_told_with_its_place_and_what_is_allowed(text: str, says: lis
     assert error.reason.startswith("tasks.yaml: ")
     assert (error.stage, command_line(error.next_step)) == (
         "plan",
-        "replan task submit --tasks tasks.yaml",
+        "${EDITOR:-vi} tasks.yaml",
     )
     for words in says:
         assert words in error.reason

@@ -8,12 +8,19 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from shared.contracts.bundle import bundle_from_json, bundle_schema, bundle_to_json
-from shared.domain.bundle import REQUEST, Bundle, LoggedSubtask
+from shared.domain.bundle import REQUEST, Bundle, LoggedAttempt, LoggedSubtask
+from shared.domain.cause import Cause
 from shared.domain.errors import Defect
 from tests.unit.planning.given import attempt, bundle
 
 SUBTASKS = st.builds(LoggedSubtask, timeout=st.floats(0.1, 86_400))
-BUNDLES = st.builds(Bundle, subtasks=st.lists(SUBTASKS, max_size=3).map(tuple))
+# Without limits, some seeds take minutes to make their bundles.
+BUNDLES = st.builds(
+    Bundle,
+    subtasks=st.lists(SUBTASKS, max_size=3).map(tuple),
+    attempts=st.lists(st.builds(LoggedAttempt), max_size=3).map(tuple),
+    causes=st.lists(st.builds(Cause), max_size=3).map(tuple),
+)
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,10 +1,12 @@
 """The shell text that starts a runner."""
 
 import shlex
+from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import Final
 
 from shared.domain.errors import Rejected
+from workers.agents.containment.text import Place, contained
 from workers.agents.runners.port import TEMPORARY, Invocation
 from workers.shells.remote.environment import NON_INTERACTIVE
 
@@ -17,12 +19,13 @@ STDIN: Final = "stdin"
 """The file below the home that a runner reads as its standard input."""
 
 
-def script(invocation: Invocation) -> str:
+def script(invocation: Invocation, place: Place | None = None) -> str:
     """A text for sh: write the files, enter the workspace, and become the runner.
 
     The runner's environment is `env`, plus the variables named in `inherits` and `secrets` as
     the shell has them. Whoever runs the text gives it the values of `secrets`
-    (`Call.variables`), so that the text holds none of them.
+    (`Call.variables`), so that the text holds none of them. With a `place`, the runner runs
+    contained, and sees and changes nothing else.
     """
     home = _absolute(invocation.home)
     files = dict(invocation.files)
@@ -31,12 +34,20 @@ def script(invocation: Invocation) -> str:
     folders = {home, home / TEMPORARY, *((home / name).parent for name in files)}
     written = [f"umask 077 && mkdir -p {' '.join(map(_word, sorted(folders)))}"]
     written += [f"printf %s {_word(text)} >{_word(home / name)}" for name, text in files.items()]
+    prepare = "(" + " &&\n".join(written) + ")"
     steps = (
-        "(" + " &&\n".join(written) + ")",
         f"cd {_word(_absolute(invocation.workspace))}",
         f"exec {' '.join(_command(invocation))} <{_stdin(invocation, home)}",
     )
-    return " &&\n".join(steps)
+    if place is None:
+        return " &&\n".join((prepare, *steps))
+    text = contained(" &&\n".join(steps), _programs(invocation.argv), place)
+    return f"{prepare} || exit\n{text}"
+
+
+def _programs(argv: tuple[str, ...]) -> list[str]:
+    """The words of a command line that may be programs, or files that they read: before options."""
+    return list(takewhile(lambda word: not word.startswith("-"), argv))
 
 
 def _command(invocation: Invocation) -> list[str]:

@@ -55,7 +55,7 @@ keep_files() { # bring the index up to date with the tree; set unkept if somethi
   done
   set_large_aside
   [ ! -s "$list" ] || put_all || put_each
-  [ ! -s "$list.out" ] || unkept=1
+  [ ! -s "$list.out" ] || { unkept=1; leave_as_begun; }
   rm -f "$list" "$list.old"
 }
 list_others() { # words...: the names of files that the index does not hold, and those of the words
@@ -94,6 +94,14 @@ set_large_aside() { # leave out files that are too large to be kept again and ag
       *) printf "%s\0" "$each" ;;
       esac
     done' sh
+}
+leave_as_begun() { # of what is left out, earlier snapshots may have kept a part: forget it
+  { read -r begun <"$made/begun"; } 2>/dev/null || begun=$base
+  {
+    xargs -0 sh -c 'for each; do printf "0 %s\t%s\0" "$0" "$each"; done' "$begun" <"$list.out"
+    GIT_LITERAL_PATHSPECS=1 xargs -0 git ls-tree -z --full-tree "$begun" -- <"$list.out" |
+      grep -z -v '^040000 '
+  } | git update-index -z --index-info || failed git update-index
 }
 put_all() { # fail if git could not take all of them; of a name that it never takes, it only says so
   said=$(git update-index -z --add --remove --replace --stdin 2>&1 <"$list") && [ -z "$said" ]

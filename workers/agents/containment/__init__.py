@@ -1,0 +1,1 @@
+"""The containment of agents: what the kernel of a host keeps them from."""
