@@ -3,11 +3,10 @@
 from bisect import bisect_left
 from collections.abc import Iterable
 
-from ahocorasick_rs import BytesAhoCorasick
-
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
 from shared.secrets.encodings import SHORTEST_VALUE, forms
+from shared.secrets.heads import Heads, Place, continues
 from shared.secrets.kinds import SecretKind
 from shared.secrets.marks import CLOSE, OPEN, mask_for, mask_of
 from shared.secrets.spans import Span, merge
@@ -35,52 +34,50 @@ class KnownValues:
                 self._owners.setdefault(form, mask_of(secret.name).encode())
         self._forms = sorted(self._owners)
         self._longest = max(map(len, self._forms), default=0)
-        self._whole = BytesAhoCorasick(self._forms)
-        self._heads = BytesAhoCorasick({form[:_HEAD] for form in self._forms})
+        self._heads = Heads(self._forms, _HEAD)
 
     def __bool__(self) -> bool:
         return bool(self._forms)
 
     def spans(self, text: bytes) -> list[Span]:
         """The spans of values, in order and without overlap."""
-        if not self._forms:
-            return []
-        found = self._whole.find_matches_as_indexes(text, overlapping=True)
+        return self._spans(text, self._heads.places(text)) if self._forms else []
+
+    def spans_and_open(self, text: bytes) -> tuple[list[Span], int]:
+        """The spans, and the start of a value that may continue after the end, in one scan.
+
+        The start is the length of the text if there is none.
+        """
+        places = self._heads.places(text)
+        return self._spans(text, places), self._open_from(text, places)
+
+    def _spans(self, text: bytes, places: list[Place]) -> list[Span]:
         return merge(
-            Span(start, start, end, self._owners[self._forms[number]])
-            for number, start, end in found
+            Span(start, start, start + len(form), self._owners[form])
+            for start, form in self._heads.whole(text, places)
         )
 
     def names_in(self, text: bytes) -> tuple[str, ...]:
         """The names of the secrets whose values occur in it, each once."""
         return tuple(dict.fromkeys(self._names[span.mask] for span in self.spans(text)))
 
-    def open_from(self, text: bytes) -> int:
-        """The start of a value that may continue after the end; the length if there is none."""
+    def _open_from(self, text: bytes, places: list[Place]) -> int:
         offset = max(0, len(text) - self._longest + 1)
-        tail = text[offset:]
-        found = self._heads.find_matches_as_indexes(tail, overlapping=True)
-        begins = sorted({start for _, start, _ in found})
-        begins.extend(range(max(0, len(tail) - _HEAD + 1), len(tail)))
+        begins = [start for start, _ in places if start >= offset]
+        begins.extend(range(max(offset, len(text) - _HEAD + 1), len(text)))
         for begin in begins:
-            if self._begins_a_form(tail[begin:]):
-                return offset + begin
+            if continues(self._forms, text[begin:]):
+                return begin
         return len(text)
 
     def cut_off(self, text: bytes, offset: int = 0) -> list[Span]:
         """The span of a value cut off by the end, shifted by `offset`; none if it is short."""
-        begin = self.open_from(text)
+        begin = self._open_from(text, self._heads.places(text))
         rest = text[begin:]
         if len(rest) < SHORTEST_CUT:
             return []
         form = self._forms[bisect_left(self._forms, rest)]
         return [Span(offset + begin, offset + begin, offset + len(text), self._owners[form])]
-
-    def _begins_a_form(self, text: bytes) -> bool:
-        place = bisect_left(self._forms, text)
-        if place < len(self._forms) and self._forms[place] == text:
-            place += 1  # it is a value; is it also the beginning of a longer one?
-        return place < len(self._forms) and self._forms[place].startswith(text)
 
 
 def refuse_what_cannot_be_hidden(secrets: Iterable[Secret]) -> None:

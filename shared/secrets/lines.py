@@ -1,8 +1,5 @@
 """Masking by structure, line by line, with the state that a stream carries between lines."""
 
-import re
-from collections import deque
-from collections.abc import Iterator
 from itertools import chain
 
 from shared.secrets import keyblocks
@@ -11,7 +8,7 @@ from shared.secrets.kinds import SecretKind
 from shared.secrets.known import KnownValues
 from shared.secrets.marks import MARK, mask_for
 from shared.secrets.spans import merge
-from shared.secrets.structure import Structure, Suspicion
+from shared.secrets.structure import Structure
 
 LONGEST_LINE = 65_536
 """Bytes of one line that are searched at once; a longer line is searched in pieces."""
@@ -21,7 +18,6 @@ OVERLAP = 4_096
 
 _LONGEST_KEY_LINE = 1_024
 _KEY = mask_for(SecretKind.PRIVATE_KEY).encode()
-_END_OF_LINE = re.compile(rb"\n|\r(?!\n)")
 
 
 class Lines:
@@ -91,10 +87,13 @@ class Lines:
     def _before_key(self, batch: bytes, *, last: bool) -> bytes:
         """Mask lines; returns the text after the first that begins a key, else the held lines."""
         done = looked = 0
-        suspicions = deque(self._structure.suspicions(batch))
-        while suspicions:
-            start, looked = _line_around(batch, suspicions[0][0], looked)
-            rules = [asked for _, asked in _taken_until(suspicions, looked)]
+        waiting = self._structure.suspicions(batch)
+        waiting.reverse()
+        while waiting:
+            start, looked = _line_around(batch, waiting[-1][0], looked)
+            rules = []
+            while waiting and waiting[-1][0] < looked:
+                rules.append(waiting.pop()[1])
             line = whole = batch[start:looked]
             if () in rules:
                 if TRIGGER in line:
@@ -165,11 +164,6 @@ def _ends_a_key(line: bytes) -> bool:
     return ends is not None and (begins is None or ends.start() < begins.start())
 
 
-def _taken_until(suspicions: deque[Suspicion], end: int) -> Iterator[Suspicion]:
-    while suspicions and suspicions[0][0] < end:
-        yield suspicions.popleft()
-
-
 def _long_line(text: bytes) -> int | None:
     """The start of a line that is too long to wait for its end; None if there is none."""
     place = 0
@@ -188,8 +182,15 @@ def _complete(text: bytes) -> int:
 
 def _line_around(text: bytes, place: int, floor: int) -> tuple[int, int]:
     before = max(text.rfind(b"\n", floor, place), text.rfind(b"\r", floor, place)) + 1
-    ends = _END_OF_LINE.search(text, place)
-    return max(before, floor), ends.end() if ends else len(text)
+    return max(before, floor), _end_of_line(text, place)
+
+
+def _end_of_line(text: bytes, place: int) -> int:
+    """Behind the next line end; a carriage return before a newline is a part of it."""
+    newline = text.find(b"\n", place)
+    end = len(text) if newline < 0 else newline + 1
+    returned = text.find(b"\r", place, end)
+    return end if returned < 0 or returned + 1 == newline else returned + 1
 
 
 def _end_of(line: bytes) -> bytes:

@@ -133,8 +133,7 @@ class ValueStream:
         if not self._known:
             return data
         text = self._pending + data
-        cut = self._known.open_from(text)
-        spans = self._known.spans(text)
+        spans, cut = self._known.spans_and_open(text)
         for span in spans:
             if span.start < cut < span.end:
                 cut = span.start

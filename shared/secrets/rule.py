@@ -18,8 +18,9 @@ class MaskRule:
     """What a kind of secret looks like.
 
     Lines without any of the `triggers` (lower case; they match either case) or without `needs` are
-    not searched. `pattern` matches within a line, never without a trigger, and names the secret
-    `value`; `holds` has the last word.
+    not searched, nor those in which `near` is not found when they are in lower case: a part of the
+    pattern that is compared faster. `pattern` matches within a line, never without a trigger, and
+    names the secret `value`; `holds` has the last word.
     """
 
     kind: SecretKind
@@ -27,3 +28,4 @@ class MaskRule:
     pattern: re.Pattern[bytes]
     holds: Callable[[Found], bool] = _always
     needs: bytes = b""
+    near: re.Pattern[bytes] | None = None

@@ -98,6 +98,7 @@ _NAMED = (
          b"connection-string", b"unseal", b"client-key-data", b"tls.key", b"psk", *_KEYS),
         _pattern(_NAMED_TOKEN + _TAIL + _IS + _VALUE),
         is_token,
+        near=re.compile(_NAMED_TOKEN + _TAIL + _IS),
     ),
     MaskRule(
         SecretKind.PASSWORD,
@@ -121,6 +122,7 @@ _NAMED = (
             rb"(?P<value>[^<\r\n]+)</"
         ),
         is_password,
+        needs=b"</",
     ),
     MaskRule(
         SecretKind.PASSWORD,
@@ -130,6 +132,7 @@ _NAMED = (
             rb"(?P<quote>[\"'])(?P<value>(?:(?!(?P=quote))[^\r\n])+)(?P=quote)"
         ),
         is_no_word,
+        needs=b",",
     ),
     MaskRule(
         SecretKind.TOKEN,

@@ -78,6 +78,11 @@ def rollback_as_sent(planned: Subtask) -> SentSubtask:
     )
 
 
+def ways_back(planned: Iterable[Subtask]) -> tuple[str, ...]:
+    """The final bytes of the rollbacks that these subtasks declare. Raises Rejected."""
+    return tuple(_expand(each.rollback) for each in planned if each.rollback)
+
+
 def variables_in(command: str) -> tuple[str, ...]:
     """The variables of the secrets in a command as it reaches its target, each once."""
     return tuple(dict.fromkeys(_NAMED.findall(command))) if VARIABLE in command else ()

@@ -5,10 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
 
-from shared.secrets.marks import MARK, mask_for
+from shared.secrets.marks import MARK, OPEN, mask_for
 from shared.secrets.rule import MaskRule
 from shared.secrets.rules import RULES
 from shared.secrets.spans import Span, apply_masks, merge
+
+_OPEN = OPEN.encode()
 
 Suspicion = tuple[int, tuple[MaskRule, ...]]
 """A position worth searching, and by which rules; without rules, it is for other users."""
@@ -35,24 +37,31 @@ class Structure:
 
     def mask(self, line: bytes, rules: Iterable[MaskRule]) -> bytes:
         """The line with everything that the rules find masked, until they find nothing more."""
-        asked = tuple(dict.fromkeys(rules))
-        while spans := merge(self.spans(line, asked)):
+        asked = [rule for rule in dict.fromkeys(rules) if rule.needs in line]
+        if asked and _OPEN in line:
+            # most triggers of such a line are words of its masks
+            shown = _without_masks(line).lower()
+            asked = [rule for rule in asked if any(map(shown.__contains__, rule.triggers))]
+        while spans := merge(self.spans(line, asked) if asked else ()):
             line = apply_masks(line, spans)
         return line
 
     def spans(self, line: bytes, rules: Iterable[MaskRule]) -> Iterator[Span]:
         """The spans that each rule finds and that are not masked yet, with whole masks only."""
-        marks = [found.span() for found in MARK.finditer(line)]
-        # The words of a mask do not count: `secret:` in a mask is not followed by a value.
-        blind = MARK.sub(lambda mark: b"\xff" * len(mark[0]), line) if marks else line
+        marks = [found.span() for found in MARK.finditer(line)] if _OPEN in line else []
+        blind = _without_masks(line) if marks else line
         for rule in dict.fromkeys(rules):
-            if rule.needs not in line:
+            if rule.needs not in line or (rule.near and not rule.near.search(blind.lower())):
                 continue
-            mask = mask_for(rule.kind).encode()
             for match in rule.pattern.finditer(blind):
                 start, end = _around(marks, *match.span("value"))
                 if not _hidden(marks, start, end) and rule.holds(match):
-                    yield Span(match.start(), start, end, mask)
+                    yield Span(match.start(), start, end, mask_for(rule.kind).encode())
+
+
+def _without_masks(line: bytes) -> bytes:
+    """The words of a mask do not count: `secret:` in a mask is not followed by a value."""
+    return MARK.sub(lambda mark: b"\xff" * len(mark[0]), line)
 
 
 def _around(marks: list[tuple[int, int]], start: int, end: int) -> tuple[int, int]:

@@ -27,6 +27,9 @@ _NEXT_WORD = re.compile(rb"[,;.]? +[a-z]{2,}")
 _TOKEN_LENGTH = 8
 _GUESS_LENGTH = 6
 _LONG = 24
+_LETTER = re.compile(rb"[A-Za-z]")
+_DIGIT_OR_SIGN = re.compile(rb"\d|[!@#$%^&*+=~]")
+_MIXED = tuple(map(re.compile, (rb"\d", rb"[A-Z]", rb"[a-z]")))
 _ADDRESS = re.compile(
     rb"v?\d+(?:\.\d+)+[\w.+~-]*|(?:\d{1,3}\.){3}\d{1,3}\S*|[\w+-]+://\S*|[\w.+-]+@[\w.-]+"
     rb"|[\w-]+(?:\.[\w-]+)+(?::\d+)?|[\w.-]+:\d+|[\w.-]+\(\S*|\d+[a-z]{1,3}|[A-Z][A-Z_]+\d?"
@@ -66,9 +69,9 @@ def is_guess(found: Found) -> bool:
     value = found["value"].strip(b"\"'`,.:;)]}")
     return (
         len(value) >= _GUESS_LENGTH
+        and _LETTER.search(value) is not None
+        and _DIGIT_OR_SIGN.search(value) is not None
         and _stands_for_itself(value)
-        and re.search(rb"[A-Za-z]", value) is not None
-        and re.search(rb"\d|[!@#$%^&*+=~]", value) is not None
         and not _ADDRESS.fullmatch(value)
     )
 
@@ -76,8 +79,8 @@ def is_guess(found: Found) -> bool:
 def is_strong_token(found: Found) -> bool:
     """The same where names stand as well: small and large letters with digits, or very long."""
     value = found["value"]
-    mixed = all(re.search(kind, value) for kind in (rb"[a-z]", rb"[A-Z]", rb"\d"))
-    return is_guess(found) and (mixed or (len(value) >= _LONG and b"-" not in value))
+    mixed = all(kind.search(value) for kind in _MIXED)
+    return (mixed or (len(value) >= _LONG and b"-" not in value)) and is_guess(found)
 
 
 def _stands_for_itself(value: bytes) -> bool:

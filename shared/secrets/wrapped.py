@@ -1,11 +1,9 @@
 """Values that are broken into lines or letters: by `fold`, by `base64`, by carriage returns."""
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
-from ahocorasick_rs import BytesAhoCorasick
-
 from shared.secrets.encodings import forms
+from shared.secrets.heads import Heads, Place, continues
 from shared.secrets.marks import mask_of
 from shared.secrets.spans import Span, apply_masks, merge
 from shared.secrets.value import Secret
@@ -35,31 +33,26 @@ class WrappedValues:
                     self._owners.setdefault(bare, mask_of(secret.name).encode())
         self._forms = sorted(self._owners)
         self._longest = max(map(len, self._forms), default=0)
-        self._whole = BytesAhoCorasick(self._forms)
-        self._heads = BytesAhoCorasick({form[:HELD] for form in self._forms})
+        self._heads = Heads(self._forms, HELD)
 
     def __bool__(self) -> bool:
         return bool(self._forms)
 
-    def found(self, bare: bytes) -> list[tuple[int, int, bytes]]:
-        """The start, the end and the mask of each form."""
-        matches = self._whole.find_matches_as_indexes(bare, overlapping=True)
-        return [(start, end, self._owners[self._forms[n]]) for n, start, end in matches]
+    def places(self, bare: bytes) -> list[Place]:
+        """Where a form may begin, for the two below."""
+        return self._heads.places(bare)
 
-    def begins(self, bare: bytes) -> list[int]:
+    def found(self, bare: bytes, places: list[Place]) -> list[tuple[int, int, bytes]]:
+        """The start, the end and the mask of each form."""
+        whole = self._heads.whole(bare, places)
+        return [(start, start + len(form), self._owners[form]) for start, form in whole]
+
+    def begins(self, bare: bytes, places: list[Place]) -> list[int]:
         """Where a form begins that may continue behind the end, in order."""
         floor = max(0, len(bare) - self._longest + 1)
-        tail = bare[floor:]
-        heads = self._heads.find_matches_as_indexes(tail, overlapping=True)
-        starts = {start for _, start, _ in heads}
-        starts.update(range(max(0, len(tail) - HELD + 1), len(tail)))
-        return [floor + start for start in sorted(starts) if self._continues(tail[start:])]
-
-    def _continues(self, text: bytes) -> bool:
-        place = bisect_left(self._forms, text)
-        if place < len(self._forms) and self._forms[place] == text:
-            place += 1
-        return place < len(self._forms) and self._forms[place].startswith(text)
+        starts = [start for start, _ in places if start >= floor]
+        starts += range(max(floor, len(bare) - HELD + 1), len(bare))
+        return [start for start in starts if continues(self._forms, bare[start:])]
 
 
 class WrappedStream:
@@ -86,8 +79,9 @@ class WrappedStream:
 
     def _take(self, text: bytes, *, last: bool) -> bytes:
         bare = self._before + text.translate(None, GAPS)
-        found = self._known.found(bare)
-        begins = [] if last else self._known.begins(bare)
+        begun = self._known.places(bare)
+        found = self._known.found(bare, begun)
+        begins = [] if last else self._known.begins(bare, begun)
         if not found and all(len(bare) - begin < HELD for begin in begins):
             return self._give(text, len(text) - _short_end(text, len(bare), begins), ())
         places = _places(text)
