@@ -13,9 +13,10 @@ from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
 from shared.domain.facts import RunStarted
 from shared.domain.ids import Ref
+from shared.fact_wire import decode_fact
 from shared.store.connection import PATIENT
 from shared.store.database import Database
-from shared.wire import decode_fact, from_json
+from shared.wire import from_json
 
 MOST_TASKS = 500
 """So many tasks are folded: those that have not ended come first, then the newest."""

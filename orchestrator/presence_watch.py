@@ -1,5 +1,6 @@
 """Watches the presence of workers, so that the jobs of one that is gone are soon free (S2.47)."""
 
+import secrets
 from collections.abc import Callable
 from time import monotonic
 
@@ -7,6 +8,7 @@ import structlog
 
 from orchestrator import losses
 from shared.domain.errors import Transient
+from shared.domain.process_name import ProcessName
 from shared.store import presence
 from shared.store.connection import Listener
 from shared.store.database import Database
@@ -33,7 +35,8 @@ class PresenceWatch:
     """Finds workers that hold a lease and are not present any more, and reports their loss.
 
     It keeps a session of its own. Whom it has seen in that session and then misses is lost: the
-    server was there all the while. `now` is a clock that nobody sets (s), `oldest` the age of the
+    server was there all the while. The session has the `name` of the coordinator, so that people
+    see it. `now` is a clock that nobody sets (s), `oldest` the age of the
     oldest session of the server (s).
     """
 
@@ -43,8 +46,11 @@ class PresenceWatch:
         *,
         now: Callable[[], float] = monotonic,
         oldest: Callable[[Listener], float] = presence.oldest_session,
+        name: ProcessName | None = None,
     ) -> None:
         self._database = database
+        self._name = name
+        self._number = secrets.randbelow(presence.HIGHEST) + 1
         self._now = now
         self._oldest = oldest
         self._session: Listener | None = None
@@ -75,6 +81,8 @@ class PresenceWatch:
         if self._session is None:
             self._session = self._database.listen()
             self._began = self._now()
+            if self._name is not None:
+                presence.show_coordinator(self._session, self._number, self._name)
         return self._session
 
     def _look(self, session: Listener) -> None:

@@ -10,7 +10,8 @@ from sqlalchemy import Connection, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from orchestrator import learning, outbox
-from orchestrator.core.decisions import Decision, InterventionKind, OpenIntervention
+from orchestrator.core.decisions import Decision, OpenIntervention
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.core.machine import RULES_VERSION
 from orchestrator.core.state import RunState, StepState, TaskState
 from orchestrator.rows import (
@@ -26,6 +27,7 @@ from shared.domain import facts as f
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
 from shared.domain.next_step import NextStep
+from shared.fact_wire import decode_fact, encode_fact
 from shared.store import fixes
 from shared.store.database import Database
 from shared.store.inbox import Report
@@ -37,7 +39,7 @@ from shared.store.tables import (
     RunStepRow,
     TaskRow,
 )
-from shared.wire import decode_fact, encode_fact, from_json, to_json
+from shared.wire import from_json, to_json
 
 _LOCK_TASKS = text("""
     SELECT id, phase, policy, plan, postponed, unrefined, asking, looks, reason FROM tasks

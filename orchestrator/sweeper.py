@@ -2,7 +2,7 @@
 
 import structlog
 
-from orchestrator.silent_sessions import end_silent_holders
+from orchestrator.silent_sessions import SilentSessions
 from shared.domain.facts import CommandLeftRunning, JobFailed
 from shared.domain.jobs import Job
 from shared.domain.next_step import NextStep
@@ -15,16 +15,18 @@ log = structlog.get_logger()
 class Sweeper:
     """Reports what nobody else will: jobs that workers die of, commands that run unattended.
 
-    First of all it frees what sessions hold whose clients have fallen silent: all may wait for it.
+    First of all it frees what sessions hold whose clients have fallen silent: nobody else can have
+    it, and nobody may notice.
     """
 
     def __init__(self, database: Database, *, max_claims: int) -> None:
         self._database = database
         self._max_claims = max_claims
+        self._silent = SilentSessions(database)
 
     def sweep(self) -> int:
         """Returns how many jobs were given up."""
-        ended = end_silent_holders(self._database)
+        ended = self._silent.end()
         if ended:
             log.warning("silent_sessions_ended", sessions=ended)
         with self._database.begin() as connection:

@@ -56,8 +56,7 @@ def _begin(folder: Path, parts: Iterable[str]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for part in parts:
-            (folder / part).touch()
-            os.utime(folder / part, (0, 0))
+            _write_no_sign(folder, part)
     except OSError as error:
         raise Misconfigured(
             f"{FOLDER}={folder}: signs of life cannot be written: {error.strerror}",
@@ -66,10 +65,19 @@ def _begin(folder: Path, parts: Iterable[str]) -> None:
         ) from error
 
 
+def _write_no_sign(folder: Path, part: str) -> None:
+    """Put the file of a silent part in its place at once: a new file would be a sign of life."""
+    unseen = folder / f".{part}"
+    unseen.touch()
+    os.utime(unseen, (0, 0))
+    unseen.replace(folder / part)
+
+
 def silent(folder: Path, *, limit: float = SILENCE) -> list[str]:
     """One sentence for each part that was silent for `limit` seconds; none if all is well."""
     try:
-        signs = sorted((path.name, path.stat().st_mtime) for path in folder.iterdir())
+        parts = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+        signs = [(path.name, path.stat().st_mtime) for path in parts]
     except OSError as error:
         return [f"{folder}: {error.strerror}"]
     if not signs:

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 import structlog
 from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
-from shared.visible import visible
+from shared.visible import can_write_all, visible
 
 _QUIET = (
     "kombu",
@@ -68,7 +68,7 @@ def configure_logs(
             foreign_pre_chain=[structlog.stdlib.add_logger_name, *before],
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                *_rendering(discreet, mask, terminal=out.isatty()),
+                *_rendering(discreet, mask, out),
             ],
         )
     )
@@ -105,10 +105,8 @@ def _render_error(mask: Callable[[str], str]) -> Callable[[TextIO, ExcInfo], Non
     return tell
 
 
-def _rendering(
-    discreet: Processor, mask: Callable[[str], str], *, terminal: bool
-) -> list[Processor]:
-    if terminal:
+def _rendering(discreet: Processor, mask: Callable[[str], str], out: TextIO) -> list[Processor]:
+    if out.isatty():
         # No traceback shows the values of its variables.
         return [
             _visible_values,
@@ -117,7 +115,8 @@ def _rendering(
     return [
         structlog.processors.format_exc_info,
         discreet,
-        structlog.processors.JSONRenderer(ensure_ascii=False, default=str),
+        # What the stream replaces in place of a sign that it lacks would be no JSON.
+        structlog.processors.JSONRenderer(ensure_ascii=not can_write_all(out), default=str),
         _visible_line,
     ]
 

@@ -4,6 +4,7 @@ Whatever prints, logs or writes text for people passes it through `visible`; the
 so in its only console, the logs in their only formatter.
 """
 
+import codecs
 import re
 from collections.abc import Callable
 
@@ -41,3 +42,9 @@ def visible_yaml(dump: Callable[[bool], str]) -> str:
 def _written_out(found: re.Match[str]) -> str:
     units = found[0].encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def can_write_all(stream: object) -> bool:
+    """Whether the stream can encode every character."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return codecs.lookup(encoding).name.startswith("utf")

@@ -1,23 +1,25 @@
 """Values to JSON and back: one codec for rows, reports and machine output."""
 
-from typing import Any, TypeVar
-
-from pydantic import TypeAdapter
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shared.domain.errors import Defect
-from shared.domain.facts import FACTS, Fact
 from shared.domain.ids import Ref
 from shared.domain.next_step import Advice, ShellCommand
+
+if TYPE_CHECKING:  # it loads with the first value: `--help` has none
+    from pydantic import TypeAdapter
 
 T = TypeVar("T")
 
 
-_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
+_ADAPTERS: dict[Any, "TypeAdapter[Any]"] = {}
 
 
-def _adapter(kind: Any) -> TypeAdapter[Any]:
+def _adapter(kind: Any) -> "TypeAdapter[Any]":
     """Building an adapter is expensive, so each is built once."""
     if kind not in _ADAPTERS:
+        from pydantic import TypeAdapter
+
         _ADAPTERS[kind] = TypeAdapter(kind)
     return _ADAPTERS[kind]
 
@@ -42,20 +44,6 @@ def from_json(kind: type[T], data: Any) -> T:
             f"stored {getattr(kind, '__name__', kind)} cannot be read: {error}", stage="wire"
         ) from error
     return value
-
-
-def encode_fact(fact: Fact) -> tuple[str, dict[str, Any]]:
-    """A fact as its kind and body."""
-    return type(fact).__name__, to_json(fact)
-
-
-def decode_fact(kind: str, body: Any) -> Fact:
-    """Decode a fact; raises Defect for an unknown kind."""
-    known = FACTS.get(kind)
-    if known is None:
-        raise Defect(f"unknown fact {kind!r}", stage="wire")
-    fact: Fact = from_json(known, body)
-    return fact
 
 
 def decode_next_step(data: Any) -> Advice | None:

@@ -117,6 +117,21 @@ def require_writable(broker_url: str) -> None:
             client.delete(key)
 
 
+def unread_messages(broker_url: str) -> dict[QueueName, int]:
+    """How many messages of each queue nobody has read; nothing is changed.
+
+    Raises Transient or Misconfigured, as `knock` does.
+    """
+    with _connection(broker_url) as connection:
+        connection.ensure_connection(max_retries=0)
+        channel = connection.default_channel
+        return {queue: _unread(channel, queue) for queue in QueueName}
+
+
+def _unread(channel: Any, queue: str) -> int:
+    return int(channel.queue_declare(queue, passive=False).message_count)
+
+
 @contextmanager
 def _connection(broker_url: str) -> Iterator[SteadyConnection]:
     app = make_app(broker_url)
@@ -153,8 +168,7 @@ class CeleryBell:
     def ringing(self, queue: str) -> int:
         """The most jobs that unread messages can ring for. Raises as `ring` does."""
         with self._translated(), self._app.connection_or_acquire() as connection:
-            declared = connection.default_channel.queue_declare(queue, passive=False)
-            return int(declared.message_count) * JOBS_A_MESSAGE
+            return _unread(connection.default_channel, queue) * JOBS_A_MESSAGE
 
     def _translated(self) -> AbstractContextManager[None]:
         return _translate_errors(str(self._app.conf.broker_url))

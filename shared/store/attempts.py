@@ -30,7 +30,15 @@ RUNNING: Final = "running"
 """The outcome in the row of an attempt that has not ended."""
 
 _WRITTEN = columns(AttemptRow, without=("id", "told_by_person"))
-_UPDATED = [f"{name} = excluded.{name}" for name in _WRITTEN if name not in {"key", "started_at"}]
+_AT_FIRST = ("rule", "preview")
+_UPDATED = [
+    *(
+        f"{each} = excluded.{each}"
+        for each in _WRITTEN
+        if each not in ("key", "started_at", *_AT_FIRST)
+    ),
+    *(f"{each} = coalesce(excluded.{each}, attempts.{each})" for each in _AT_FIRST),
+]
 """Whoever resumes an attempt knows less about its beginning than whoever began it."""
 
 _CLAIM = {"job_id": "bigint", "fence": "bigint", "claim": "text", "before": "text"}

@@ -117,8 +117,13 @@ class Listener(BoundedConnection):
 C = TypeVar("C", bound=BoundedConnection)
 
 
-def make_engine(url: URL, timeout: float, **options: Any) -> Engine:
-    """An engine whose connections are bounded by `timeout` seconds; `pool_size` None: no pool."""
+def make_engine(
+    url: URL, timeout: float, *, application: str = APPLICATION, **options: Any
+) -> Engine:
+    """An engine whose connections are bounded by `timeout` seconds; `pool_size` None: no pool.
+
+    The server lists them as `application`, unless the address or the environment says otherwise.
+    """
     if options.get("pool_size") is None:
         options = {**options, "poolclass": NullPool}
         del options["pool_size"]
@@ -130,18 +135,20 @@ def make_engine(url: URL, timeout: float, **options: Any) -> Engine:
     def connect(
         _dialect: Dialect, _record: object, _args: object, parameters: dict[str, Any]
     ) -> BoundedConnection:
-        return _open(BoundedConnection, parameters, timeout)
+        return _open(BoundedConnection, parameters, timeout, application)
 
     return engine
 
 
-def listen(engine: Engine, timeout: float, *channels: str) -> Listener:
+def listen(
+    engine: Engine, timeout: float, *channels: str, application: str = APPLICATION
+) -> Listener:
     """A connection of its own that receives notifications; the caller closes it.
 
     Raises psycopg.Error.
     """
     _, parameters = engine.dialect.create_connect_args(engine.url)
-    listener = _open(Listener, {**parameters, "autocommit": True}, timeout)
+    listener = _open(Listener, {**parameters, "autocommit": True}, timeout, application)
     # A ping answers at once or never: to wait for it as long as for a statement helps nobody.
     listener.deadline = min(PING_AFTER, timeout)
     for channel in channels:
@@ -155,9 +162,12 @@ def connect_to(timeout: float, **parameters: Any) -> BoundedConnection:
     return _open(BoundedConnection, {**parameters, "autocommit": True}, timeout)
 
 
-def _open(kind: type[C], parameters: Mapping[str, Any], timeout: float) -> C:
+def _open(
+    kind: type[C], parameters: Mapping[str, Any], timeout: float, application: str = APPLICATION
+) -> C:
     given = {**_from_surroundings(), **parameters}
-    defaults = {k: v for k, v in _defaults(timeout).items() if given.get(k) is None}
+    wanted = {"fallback_application_name": application, **_defaults(timeout)}
+    defaults = {k: v for k, v in wanted.items() if given.get(k) is None}
     autocommit = parameters.get("autocommit", False)
     made = kind.connect(**{**parameters, **defaults, **_ALWAYS, "autocommit": True})
     made.deadline = timeout
@@ -174,7 +184,6 @@ def _open(kind: type[C], parameters: Mapping[str, Any], timeout: float) -> C:
 def _defaults(timeout: float) -> dict[str, str]:
     """The options of libpq, where nobody has said otherwise."""
     return {
-        "fallback_application_name": APPLICATION,
         "connect_timeout": str(max(1, math.ceil(min(MOST_TO_CONNECT, timeout)))),
         "keepalives": "1",
         "keepalives_idle": "10",

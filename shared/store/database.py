@@ -14,6 +14,7 @@ from shared.domain.errors import Defect, Misconfigured, ReplanError, Transient
 from shared.domain.next_step import NextStep
 from shared.settings.server import DATABASE_TIMEOUT, ServerSettings
 from shared.store.connection import (
+    APPLICATION,
     BoundedConnection,
     Deadline,
     Listener,
@@ -54,8 +55,8 @@ class Database:
     """A pool of connections to one database.
 
     `url` is `postgresql://…` (psycopg 3). A statement may take `timeout` seconds, unless a
-    transaction says otherwise. Errors come out as Transient (it may come back), Misconfigured (it
-    refuses us) or Defect.
+    transaction says otherwise. The server lists the sessions as `application`. Errors come out as
+    Transient (it may come back), Misconfigured (it refuses us) or Defect.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Database:
         pool_size: int = 5,
         pooled: bool = True,
         timeout: float = DATABASE_TIMEOUT,
+        application: str = APPLICATION,
     ) -> None:
         parsed = make_url(url)
         if parsed.get_backend_name() != "postgresql":
@@ -75,9 +77,11 @@ class Database:
             )
         self.url = parsed.set(drivername="postgresql+psycopg")
         self._timeout = timeout
+        self._application = application
         self.engine: Engine = make_engine(
             self.url,
             timeout,
+            application=application,
             pool_size=pool_size if pooled else None,
             json_serializer=storable_json,
             json_deserializer=from_json,
@@ -90,10 +94,21 @@ class Database:
         return longest_pause(self._timeout)
 
     @classmethod
-    def of(cls, server: ServerSettings, *, pool_size: int = 5, pooled: bool = True) -> "Database":
+    def of(
+        cls,
+        server: ServerSettings,
+        *,
+        pool_size: int = 5,
+        pooled: bool = True,
+        application: str = APPLICATION,
+    ) -> "Database":
         """The database of an installation. Raises Misconfigured when none is set."""
         return cls(
-            server.database_url, pool_size=pool_size, pooled=pooled, timeout=server.database_timeout
+            server.database_url,
+            pool_size=pool_size,
+            pooled=pooled,
+            timeout=server.database_timeout,
+            application=application,
         )
 
     @contextmanager
@@ -157,7 +172,7 @@ class Database:
     def listen(self, *channels: str) -> Listener:
         """A separate connection that receives notifications; the caller closes it."""
         try:
-            return listen(self.engine, self._timeout, *channels)
+            return listen(self.engine, self._timeout, *channels, application=self._application)
         except psycopg.Error as error:
             raise _ours(error) from error
 

@@ -1,6 +1,6 @@
 """Hosts in rows: enrolled with a pinned key, found by name, removed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace as replaced
 from typing import Any
 
@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, select, text, up
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from shared.domain.errors import Misconfigured, Rejected
-from shared.domain.host import LOCALHOST, ConnectionKind, Host
+from shared.domain.host import LOCALHOST, ConnectionKind, Host, SudoFound
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.task import ENDED_RUN
 from shared.store.repository_tables import RepositoryRow
@@ -166,6 +166,19 @@ def label(connection: Connection, name: str, labels: Sequence[str]) -> None:
     connection.execute(
         update(HostRow).where(HostRow.name == name).values(labels=list(dict.fromkeys(labels)))
     )
+
+
+def keep_sudo(connection: Connection, name: str, found: str | None) -> None:
+    """Keep what a check has found of sudo there; None, or what is not known: nothing is known."""
+    known = found if found in set(SudoFound) else None
+    connection.execute(update(HostRow).where(HostRow.name == name).values(sudo_found=known))
+
+
+def sudo_found(connection: Connection, names: Iterable[str]) -> dict[str, SudoFound]:
+    """What their last checks have found of sudo on these hosts, where that is known."""
+    chosen = HostRow.name.in_(list(names)), HostRow.sudo_found.is_not(None)
+    rows = connection.execute(select(HostRow.name, HostRow.sudo_found).where(*chosen))
+    return {row.name: SudoFound(row.sudo_found) for row in rows}
 
 
 def remove(connection: Connection, name: str) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable
 from sqlalchemy import Connection, func, select, text
 
 from shared.domain.facts import Fact
+from shared.fact_wire import encode_fact
 from shared.store.database import REPORTS
 from shared.store.recordset import as_rows
 from shared.store.tables import InboxRow
-from shared.wire import encode_fact
 
 SENT = """
     sent AS (

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, text
 from shared.domain.errors import Transient
 from shared.domain.jobs import SPARED, Claim, Job, JobKind
 from shared.store.database import CANCELLED, DOORBELL, notify
+from shared.store.sql_list import sql_list
 
 _HELD_CLAIM = "jobs.tokens[cardinality(jobs.tokens)]"
 """The random token of a job's latest claim."""
@@ -24,8 +25,9 @@ _RANDOM = "substr(replace(gen_random_uuid()::text, '-', ''), 1, 16)"
 _COLUMNS = f"""
     id, kind, task_id, run_id, step, revision, pass_no, postponed, note, answer, fence, claims,
     cancel_attempt, looks, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age,
-    coalesce({_HELD_CLAIM}, '') AS token
-"""
+    coalesce({_HELD_CLAIM}, '') AS token,
+    (SELECT runs.target FROM runs WHERE runs.id = jobs.run_id) AS target
+"""  # noqa: S608 - nothing but constants
 
 _ENQUEUE = text("""
     INSERT INTO jobs
@@ -49,7 +51,7 @@ _ENQUEUE = text("""
         claims = 0, fence = jobs.fence + 1
 """)
 
-_SPARED = ", ".join(f"'{kind}'" for kind in sorted(SPARED))
+_SPARED = sql_list(SPARED)
 
 _CANCEL = text(f"""
     UPDATE jobs SET state = 'cancelled', ended_at = clock_timestamp()

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Label, func, insert, literal_column, select, text, update
 
 from shared.domain.ids import AttemptPlace
-from shared.domain.spending import AGENT, SPENDING
+from shared.domain.spending import SPENDING
 from shared.store.budgets import parameters_of
 from shared.store.tables import JobRow, ModelCallRow, TaskRow
 
@@ -59,39 +59,6 @@ _SIGNS_OF_ATTEMPT = text("""
         FROM model_calls WHERE attempt_key = :attempt_key
     ) AS calls
 """)
-
-_SUMS = text("""
-    SELECT task_id, run_id, step, role, model,
-           count(*) FILTER (WHERE error IS DISTINCT FROM :cap OR role <> :agent) AS calls,
-           sum(input_tokens) AS input_tokens, sum(cache_read_tokens) AS cache_read_tokens,
-           sum(cache_written_tokens) AS cache_written_tokens, sum(output_tokens) AS output_tokens,
-           0 AS reported_tokens, coalesce(sum(coalesce(cost, input_cost)), 0) AS cost,
-           bool_or(estimated OR (cost IS NULL AND coalesce(input_cost, 0) > 0)) AS estimated,
-           count(*) FILTER (WHERE cost IS NULL) AS unknown,
-           coalesce(sum(seconds), 0) AS seconds, min(id) AS first
-    FROM model_calls WHERE task_id = ANY(CAST(:task_ids AS bigint[]))
-    GROUP BY task_id, run_id, step, role, model
-    ORDER BY first
-""")
-
-_REPORTED = text("""
-    SELECT runs.task_id, a.run_id, a.step, CAST(:agent AS text) AS role,
-           coalesce(a.body ->> 'model', '') AS model, 0 AS calls, 0 AS input_tokens,
-           0 AS cache_read_tokens, 0 AS cache_written_tokens, 0 AS output_tokens,
-           sum(CAST(a.body ->> 'tokens' AS numeric)) AS reported_tokens,
-           coalesce(sum(CAST(a.body ->> 'cost' AS numeric)), 0) AS cost, FALSE AS estimated,
-           count(*) FILTER (WHERE a.body ->> 'cost' IS NULL) AS unknown, 0.0 AS seconds
-    FROM attempts a JOIN runs ON runs.id = a.run_id
-    WHERE runs.task_id = ANY(CAST(:task_ids AS bigint[])) AND a.body IS NOT NULL
-      AND CAST(a.body ->> 'tokens' AS numeric) > 0
-      AND NOT EXISTS (
-          SELECT FROM model_calls c
-          WHERE c.attempt_key = a.key AND c.error IS DISTINCT FROM :cap
-      )
-    GROUP BY runs.task_id, a.run_id, a.step, a.body ->> 'model'
-    ORDER BY min(a.id)
-""")
-"""What runners say of themselves, where no call of theirs went through the gateway."""
 
 _LOST: Label[bool] = literal_column("""
     ended_at IS NULL AND (
@@ -350,18 +317,6 @@ def of_task(connection: Connection, task_id: int) -> Sequence[Any]:
     shown = [column for column in table.c if column.name not in {"question", "answer"}]
     query = select(*shown, _LOST).where(table.c.task_id == task_id).order_by(table.c.id)
     return connection.execute(query).all()
-
-
-def sums(connection: Connection, task_ids: Sequence[int]) -> Sequence[Any]:
-    """The sums of these tasks' calls by place, role and model, the oldest first.
-
-    Behind them is what agents without a call have reported themselves (`reported_tokens`).
-    """
-    chosen = {"task_ids": list(task_ids), "cap": SPENDING, "agent": AGENT}
-    return [
-        *connection.execute(_SUMS, chosen).all(),
-        *connection.execute(_REPORTED, chosen).all(),
-    ]
 
 
 def find(connection: Connection, number: int) -> Any | None:

@@ -10,6 +10,7 @@ import psycopg
 import structlog
 
 from shared.domain.errors import Transient
+from shared.domain.process_name import ProcessName
 from shared.store.connection import Listener
 
 log = structlog.get_logger()
@@ -17,8 +18,11 @@ log = structlog.get_logger()
 TAG = 0x7265
 """The highest 16 bits of the key of each lock; the others are the number of the worker."""
 
+COORDINATING = 0x7263
+"""The same bits of the locks of coordinators."""
+
 HIGHEST = 2**48 - 1
-"""The highest number of a worker. They are drawn at random, and no two are ever the same."""
+"""The highest number of a process. They are drawn at random, and no two are ever the same."""
 
 _SETTINGS = """
     SELECT set_config(name, wanted, false) FROM pg_settings JOIN (VALUES
@@ -33,12 +37,17 @@ Those that the server does not know are left out."""
 
 _NUMBER = f"((classid::bigint << 32) | objid::bigint) & {HIGHEST}"
 
-SHOWN = f"""
+_SHOWN = f"""
     (SELECT {_NUMBER} AS number, pid FROM pg_locks
-     WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND classid::bigint >> 16 = {TAG}
+     WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND classid::bigint >> 16 = {{tag}}
        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS shown
 """  # noqa: S608 - nothing but constants
+
+SHOWN = _SHOWN.format(tag=TAG)
 """A table for queries: the number of each worker that is present, and its server process."""
+
+COORDINATORS = _SHOWN.format(tag=COORDINATING)
+"""The same of coordinators."""
 
 _SEEN = f"SELECT pg_backend_pid(), ARRAY(SELECT DISTINCT number FROM {SHOWN})"  # noqa: S608
 
@@ -54,8 +63,10 @@ _OLDEST = """
 """
 
 
-def show(session: Listener, number: int) -> bool:
+def show(session: Listener, number: int, name: ProcessName | None = None) -> bool:
     """Take the lock `number` for as long as this session lasts, and end our former one.
+
+    The session gets the `name` of the process, if there is one.
 
     False, with nothing taken, if the session is not our own: a pooler between us and the server
     would keep the lock, or lose it, whatever becomes of our connection. Also False if the server
@@ -66,7 +77,7 @@ def show(session: Listener, number: int) -> bool:
             log.warning("presence_not_shown", reason="a pooler stands before the database")
             return False
         session.execute(_SETTINGS.encode())
-        session.execute("SELECT pg_advisory_lock_shared(%s)", (TAG << 48 | number,))
+        _take(session, TAG, number, name)
         session.execute(_END_FORMER.encode(), (number,))
     except psycopg.Error as error:
         reason = str(error).partition("\n")[0]
@@ -75,6 +86,28 @@ def show(session: Listener, number: int) -> bool:
         log.warning("presence_not_shown", reason=reason)
         return False
     return True
+
+
+def show_coordinator(session: Listener, number: int, name: ProcessName) -> None:
+    """Let people see a coordinator for as long as this session lasts. Nothing depends on it.
+
+    Nobody sees one behind a pooler, or where the server refuses the lock. Raises Transient when the
+    connection is lost.
+    """
+    try:
+        if is_direct(session):
+            _take(session, COORDINATING, number, name)
+    except psycopg.Error as error:
+        reason = str(error).partition("\n")[0]
+        if session.closed:
+            raise Transient(reason, stage="database") from error
+        log.warning("presence_not_shown", reason=reason)
+
+
+def _take(session: Listener, tag: int, number: int, name: ProcessName | None) -> None:
+    if name is not None:
+        session.execute("SELECT set_config('application_name', %s, false)", (name.session,))
+    session.execute("SELECT pg_advisory_lock_shared(%s)", (tag << 48 | number,))
 
 
 def is_direct(session: Listener) -> bool:

@@ -117,6 +117,7 @@ class HostRow(Row):
     `jump` names the host through which it is reached; `password`, `passphrase` and `sudo_password`
     name secrets (`${secret:NAME}`) and never hold one. `distrusted` says why nothing may run there
     until a person has enrolled it anew; `labels` are a person's words for its role and environment.
+    `sudo_found` is what its last check has found of sudo, None where nobody has looked.
     """
 
     __tablename__ = "hosts"
@@ -134,6 +135,7 @@ class HostRow(Row):
     passphrase: Mapped[str | None]
     sudo: Mapped[bool] = mapped_column(server_default=false())
     sudo_password: Mapped[str | None]
+    sudo_found: Mapped[str | None]
     distrusted: Mapped[str | None]
     labels: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
     created_at: Mapped[datetime] = now()

@@ -22,6 +22,14 @@ class Place:
     host: Host
     repository: Repository | None = None
 
+    @property
+    def start(self) -> str | None:
+        """The folder in which commands start; None for the account's home, and for a workspace.
+
+        The path of a workspace is known once it is made.
+        """
+        return None if self.repository is not None else self.host.workdir
+
 
 def find(connection: Connection, name: str) -> Place | None:
     """The place of that name, None if neither a host nor a repository has it.
@@ -37,6 +45,12 @@ def host_of(connection: Connection, name: str) -> Host | None:
     """The host of that name, or the one that the repository of that name is on; None for none."""
     found = find(connection, name)
     return None if found is None else found.host
+
+
+def start_of(connection: Connection, name: str) -> str | None:
+    """The folder in which commands start at the place of that name; None if it is not known."""
+    found = find(connection, name)
+    return None if found is None else found.start
 
 
 def name_for(step: Step, target: str) -> str:

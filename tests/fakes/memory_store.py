@@ -40,9 +40,10 @@ from shared.domain.facts import CommandLeftRunning, Fact, TaskSubmitted
 from shared.domain.jobs import SPARED, Job, JobKind
 from shared.domain.plan import Plan
 from shared.domain.task import StepPhase
+from shared.fact_wire import decode_fact, encode_fact
 from shared.store.inbox import Report
 from shared.store.jobs import NewJob
-from shared.wire import decode_fact, encode_fact, from_json, to_json
+from shared.wire import from_json, to_json
 from tests.fakes.memory_deliveries import MemoryDelivery, settle_delivery
 
 

@@ -4,7 +4,7 @@ import json
 import logging
 import re
 from collections.abc import Iterator
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 
 import pytest
 import structlog
@@ -55,3 +55,13 @@ def test_a_line_for_a_program_keeps_the_value() -> None:
     (line,) = out.getvalue().splitlines()
     assert visible(line) == line
     assert json.loads(line)["reason"] == HOSTILE
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "ascii"])
+def test_a_line_is_json_in_every_encoding(encoding: str) -> None:
+    """As standard error has them, which replaces what it cannot write."""
+    out = TextIOWrapper(BytesIO(), encoding, "backslashreplace", write_through=True)
+    configure_logs("info", out)
+    structlog.get_logger().info("é ✓", reason="é ✓ 😀")
+    line = json.loads(out.buffer.getvalue().decode())
+    assert (line["event"], line["reason"]) == ("é ✓", "é ✓ 😀")

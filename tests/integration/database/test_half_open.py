@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection, make_url, text
 
 from orchestrator.acts.submission import Submission, submit
-from orchestrator.silent_sessions import end_silent_holders
+from orchestrator.silent_sessions import SilentSessions
 from shared.domain.config import Policy
 from shared.domain.errors import Transient
 from shared.domain.next_step import command_line
@@ -146,10 +146,39 @@ def test_what_a_client_holds_that_fell_silent_within_a_batch_is_released(
     execute(database_url, "CREATE TABLE guarded (n int)")
     with silent_within_a_batch(database, b"LOCK guarded") as pid:
         eventually(lambda: silence(database, pid) > 2 * TIMEOUT, "a long silence", 60)
-        assert end_silent_holders(database) == 0, "nobody waits for it"
+        sessions = SilentSessions(database)
+        assert sessions.end() == 0, "it may have ended a long statement just now"
         with waiting_for(database, "guarded"):
-            eventually(lambda: end_silent_holders(database), "the end of its session", 60)
+            assert sessions.end() == 1
         eventually(lambda: silence(database, pid) is None, "the end of its process")
+
+
+def test_what_others_skip_is_released_though_nobody_waits_for_it(
+    database: Database, database_url: str
+) -> None:
+    """As coordinators skip a task that is locked, and would skip it for ever."""
+    execute(database_url, "CREATE TABLE guarded (n int); INSERT INTO guarded VALUES (1), (2)")
+    free = "SELECT n FROM guarded ORDER BY n FOR UPDATE SKIP LOCKED"
+    hold = b"SELECT n FROM guarded WHERE n = 1 FOR UPDATE"
+    sessions = SilentSessions(database)
+    with silent_within_a_batch(database, hold) as pid:
+        eventually(lambda: silence(database, pid) > 2 * TIMEOUT, "a long silence", 60)
+        with database.begin() as connection:
+            assert connection.execute(text(free)).scalars().all() == [2]
+        assert [sessions.end(), sessions.end()] == [0, 1]
+        eventually(lambda: silence(database, pid) is None, "the end of its process")
+        with database.begin() as connection:
+            assert connection.execute(text(free)).scalars().all() == [1, 2]
+
+
+def test_a_session_that_was_silent_and_works_again_is_not_ended(database: Database) -> None:
+    """The end of a batch came late, or a long statement has just ended."""
+    sessions = SilentSessions(database)
+    with silent_within_a_batch(database, b"SELECT 1") as pid:
+        eventually(lambda: silence(database, pid) > 2 * TIMEOUT, "a long silence", 60)
+        assert sessions.end() == 0
+    eventually(lambda: silence(database, pid) is None, "the end of its process")
+    assert sessions.end() == 0
 
 
 def test_a_session_of_another_program_stays(database: Database, database_url: str) -> None:
@@ -159,7 +188,8 @@ def test_a_session_of_another_program_stays(database: Database, database_url: st
         eventually(lambda: silence(database, pid) > 2 * TIMEOUT, "a long silence", 60)
         with waiting_for(database, "guarded"):
             eventually(lambda: is_waited_for(database, pid), "somebody waiting", 60)
-            assert end_silent_holders(database) == 0
+            sessions = SilentSessions(database)
+            assert [sessions.end(), sessions.end()] == [0, 0]
         assert silence(database, pid) is not None
 
 
@@ -176,9 +206,10 @@ def test_a_session_that_works_for_long_is_not_ended(database: Database, database
     with ThreadPoolExecutor(1) as pool:
         working = pool.submit(work)
         over.wait()
+        sessions = SilentSessions(database)
         with waiting_for(database, "guarded"):
             while not working.done():
-                assert end_silent_holders(database) == 0
+                assert sessions.end() == 0
         working.result()
 
 

@@ -92,7 +92,8 @@ class Sessions:
         return found.stdout
 
 
-GREP_CONSUMES = """
+RULES = """
+agents: {containment: "off"}  # the program of these tests keeps notes beside itself
 allow:
   - reason: these checks look for a word in a secret
     rules: [{run: grep, flags: "-q", operands: "name", consumes: [input]}]
@@ -112,7 +113,7 @@ def sessions(
         "REPLAN_WORKSPACES": str(tmp_path / "workspaces"),
         "REPLAN_GUARD_POLICY": str(tmp_path / "policy.yaml"),
     }
-    (tmp_path / "policy.yaml").write_text(GREP_CONSUMES)
+    (tmp_path / "policy.yaml").write_text(RULES)
     (tmp_path / "home").mkdir()
     monkeypatch.setattr(post, "PATIENCE", 0.0)  # the coordinator is driven by hand
     for name, value in environ.items():

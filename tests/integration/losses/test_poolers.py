@@ -3,10 +3,13 @@
 import pytest
 
 from orchestrator.presence_watch import AWAY, SETTLING
+from orchestrator.views.serving_troubles import serving_troubles
+from orchestrator.views.status import status
 from shared.store import presence
 from shared.store.database import Database
 from tests.integration.losses.bench import LONG, Bench, seen
 from tests.services.pooler import Pooler
+from tests.services.presences import connected
 from tests.services.ring import eventually
 from workers.process.leases import LeaseKeeper
 
@@ -44,6 +47,20 @@ def test_a_coordinator_behind_a_pooler_reports_nobody(bench: Bench) -> None:
         through.close()
     bench.decide()
     assert bench.told() == []
+
+
+def test_nobody_says_who_is_missing_who_looks_through_a_pooler(bench: Bench) -> None:
+    """What it does not see may be there; what it sees is."""
+    with Pooler(bench.database.url.port or 5432) as pooler:
+        through = Database(through_port(bench.database, pooler.port))
+        with through.reading() as connection:
+            alone = status(connection)
+        with connected(bench.database, "executor"), through.reading() as connection:
+            one = status(connection)
+        through.close()
+    assert serving_troubles(alone, "any") == ()
+    assert {queue.workers for queue in alone.queues} == {None}
+    assert [queue.workers for queue in one.queues if queue.role == "executor"] == [1]
 
 
 def through_port(database: Database, port: int) -> str:
