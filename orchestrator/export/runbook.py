@@ -6,14 +6,14 @@ from typing import Any
 
 import yaml
 
-from orchestrator.export.words import Parameter, candidates
+from orchestrator.export.quotes import opened
+from orchestrator.export.words import NUMBER, Parameter, candidates
 from shared.contracts.origin import Origin
-from shared.contracts.plandump import dump_plan
+from shared.contracts.plandump import dump_document, dump_plan
 from shared.contracts.yamltext import read_yaml
 from shared.domain.plan import Plan
 from shared.runbook import template
 from shared.runbook.entries import RunbookFile
-from shared.visible import visible_yaml
 
 _NAMES = frozenset({"planner", "recovery"})
 """Keys of a step in a plan file that a runbook does not need: its planner is the library."""
@@ -26,6 +26,10 @@ _KEPT = frozenset(
     }
 )
 """Keys whose values are names and limits, not text of the task."""
+
+
+_SHELL = frozenset({"run", "command", "check", "rollback"})
+"""Keys whose values a shell reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +54,14 @@ def runbook(prompt: str, plan: Plan, hosts: tuple[str, ...], *, origin: Origin) 
     steps = _steps(plan)
     words: list[Parameter] = []
     for word in candidates(flat, list(_commands(steps)), hosts):
-        filled = _fill(steps, word)
         # If the commands use the name themselves, or a value could become a command there, the
         # word stays.
         used = template.parameters_in(steps, [word.name])
-        if filled != steps and not used and not template.faults(filled, [word.name]):
-            steps, words = filled, [*words, word]
+        for tried in (steps, _opened(steps, word)):
+            filled = _fill(tried, word)
+            if filled != steps and not used and not template.faults(filled, [word.name]):
+                steps, words = filled, [*words, word]
+                break
     name = _name(flat)
     job = {
         "id": name,
@@ -65,9 +71,7 @@ def runbook(prompt: str, plan: Plan, hosts: tuple[str, ...], *, origin: Origin) 
         "steps": steps,
     }
     jobs = {"jobs": [job]}
-    text = visible_yaml(
-        lambda unicode: yaml.safe_dump(jobs, sort_keys=False, allow_unicode=unicode, width=100)
-    )
+    text = dump_document(jobs)
     RunbookFile.read(read_yaml(text, origin), origin)
     return Runbook(name, text, flat, {word.name: word.value for word in words})
 
@@ -78,9 +82,28 @@ def _steps(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _parameters(words: list[Parameter]) -> dict[str, Any]:
-    """The defaults; parameters that the prompt contains have none."""
+    """The defaults, which parameters that the prompt contains do not have, and the forms."""
     unsaid = {word.name: word.value for word in words if not word.said}
-    return {"parameters": unsaid} if unsaid else {}
+    forms = {word.name: {"pattern": word.form} for word in words}
+    given = {"parameters": unsaid, "forms": forms}
+    return {name: each for name, each in given.items() if each}
+
+
+def _opened(value: Any, word: Parameter) -> Any:
+    """A document whose commands have a number nowhere inside quotes or a here-document."""
+    if word.form != NUMBER:
+        return value
+    match value:
+        case list():
+            return [_opened(item, word) for item in value]
+        case dict() if value.get("kind", "command") == "command":
+            return {
+                k: opened(item, word.place)
+                if k in _SHELL and isinstance(item, str)
+                else _opened(item, word)
+                for k, item in value.items()
+            }
+    return value
 
 
 def _commands(value: Any) -> list[str]:

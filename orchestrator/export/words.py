@@ -15,8 +15,12 @@ _PATH = re.compile(
     r"(?:/[\w.+~%@-]*[\w~%@-])+"
 )
 _NUMBER = re.compile(r"(?<![\w./:=-])\d{2,}(?![\w/:-]|\.\d)")
+NUMBER = "[0-9]+"
+"""The form of numbers, ports among them."""
+
 _PORT = re.compile(
-    r"(?:--?port[= ]|\bport[= :]+|(?:localhost|0\.0\.0\.0|127\.0\.0\.1|\[::1?\]):)(\d{2,5})\b",
+    r"(?:--?port[= ]|\bport[= :]+|\blisten +|\bhttp\.server +|://[\w.-]+:"
+    r"|(?:localhost|0\.0\.0\.0|127\.0\.0\.1|\[::1?\]):)(\d{2,5})\b",
     re.IGNORECASE,
 )
 _BEFORE = re.compile(r"([A-Za-z]{3,20}):? $")
@@ -68,12 +72,12 @@ def _find_words(
             yield "folder", found[0], r"/\S+", True
     for found in _NUMBER.finditer(prompt):
         if found[0] in whole:
-            yield _name_before(prompt[: found.start()]), found[0], "[0-9]+", True
+            yield _name_before(prompt[: found.start()]), found[0], NUMBER, True
     for host in hosts:
         if host in whole and _TELLING.search(host):
             yield "host", host, r"[\w.:-]+", host in prompt.split()
     for found in _PORT.finditer(whole):
-        yield "port", found[1], "[0-9]+", False
+        yield "port", found[1], NUMBER, False
     folder = _folder(whole)
     if folder is not None:
         yield "folder", folder, r"/\S+", False

@@ -4,7 +4,9 @@
       - id: restart-nginx
         match: ["restart nginx(?: on port (?P<port>[0-9]+))?"]   # over the prompt, any case
         summary: Restart nginx and see that it answers.
+        example: restart nginx on port 8080                      # a prompt that matches
         parameters: {port: "80"}                                 # what a missing group stands for
+        forms: {port: {pattern: "[0-9]+", about: port of nginx}} # what a value must be, as a whole
         steps: [...]                                             # as in a plan file
         revisions:
           - step: restart                                        # a step's id
@@ -25,6 +27,7 @@ comment or a here-document: what a host has printed could otherwise become a com
 """
 
 import re
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -90,13 +93,29 @@ class Alternative(Document):
         return None if found is None else _parameters(found)
 
 
+class Form(Document):
+    """What a value of a parameter must be, as a whole, and what it says."""
+
+    pattern: Pattern
+    about: Text = ""
+
+    def fits(self, value: str) -> bool:
+        """Whether all of the value matches."""
+        return re.fullmatch(self.pattern, value) is not None
+
+
 class RunbookJob(Document):
-    """A known job: the prompts that it matches, its steps, its alternatives."""
+    """A known job: the prompts that it matches, its steps, its alternatives.
+
+    A prompt may end with `name=value` for each of its parameters; these count before the rest.
+    """
 
     id: Text
     match: Annotated[list[Pattern], Field(min_length=1)]
     summary: Text = ""
+    example: Text = ""
     parameters: dict[str, Text] = Field(default_factory=dict)
+    forms: dict[str, Form] = Field(default_factory=dict)
     steps: Annotated[list[StepDocument], Field(min_length=1)]
     revisions: list[Alternative] = Field(default_factory=list)
 
@@ -113,7 +132,31 @@ class RunbookJob(Document):
                 raise _unfit(told + unknown(alternative.step, keys))
         _check_parameters("", self.document(), self.names)
         _check_each(self.revisions, self.names)
+        self._check_values()
         return self
+
+    def _check_values(self) -> None:
+        for name in self.forms:
+            if name not in self.names:
+                raise _unfit(f"forms.{name}: there is no parameter " + unknown(name, self.names))
+        for name, value in self.parameters.items():
+            if (misfit := self.misfit(name, value)) is not None:
+                raise _unfit(f"parameters.{name}: {misfit}")
+        if self.example:
+            asked = self.asked_in(self.example)
+            told = "it does not match" if asked is None else self.missing(asked)
+            if told is not None:
+                raise _unfit(f"example: {told}")
+
+    def misfit(self, name: str, value: str) -> str | None:
+        """Why the parameter cannot have the value, None if it can."""
+        if not is_plain(value):
+            return f"{name} cannot be {value!r}"
+        form = self.forms.get(name)
+        if form is None or form.fits(value):
+            return None
+        about = f" ({form.about})" if form.about else ""
+        return f"{name}{about} cannot be {value!r}: it does not match {form.pattern}"
 
     @property
     def names(self) -> frozenset[str]:
@@ -130,14 +173,39 @@ class RunbookJob(Document):
     def _patterns(self) -> tuple[re.Pattern[str], ...]:
         return tuple(re.compile(pattern, re.IGNORECASE) for pattern in self.match)
 
-    def asked_in(self, prompt: str) -> dict[str, str] | None:
-        """The parameters of the job if the prompt matches it, else None."""
+    def asked_in(self, prompt: str, *, whole: bool = False) -> dict[str, str] | None:
+        """The parameters of the job if the prompt matches it, else None.
+
+        With `whole`, nothing of the prompt may be left over but words of courtesy.
+        """
         flat = " ".join(prompt.split())
+        asked, told = self._split(_COURTESY.sub("", flat))
         for pattern in self._patterns:
-            found = pattern.search(flat)
+            found = pattern.fullmatch(asked) or pattern.fullmatch(flat)
+            if found is None and not whole:
+                found = pattern.search(asked) or pattern.search(flat)
             if found is not None:
-                return {**self.parameters, **_parameters(found)}
+                return {**self.parameters, **_parameters(found), **told}
         return None
+
+    def missing(self, values: Mapping[str, str]) -> str | None:
+        """Why the parameters of its steps cannot be filled in; None if they can."""
+        for name in sorted(template.parameters_in(self.document(), self.names)):
+            if name not in values:
+                return f"{name} has no value: end the prompt with {name}=VALUE"
+            misfit = self.misfit(name, values[name])
+            if misfit is not None:
+                return misfit
+        return None
+
+    def _split(self, prompt: str) -> tuple[str, dict[str, str]]:
+        """The prompt without the `name=value` at its end, and these."""
+        words = prompt.split(" ")
+        told: dict[str, str] = {}
+        while words and (found := _TOLD.fullmatch(words[-1])) and found[1] in self.names:
+            told.setdefault(found[1], found[2])
+            words.pop()
+        return " ".join(words), told
 
 
 class RunbookProject(Document):
@@ -182,7 +250,19 @@ class RunbookFile(Document):
         return self
 
 
+_TOLD = re.compile(r"([a-z][a-z0-9_]*)=(\S+)")
+_COURTESY = re.compile(r"^(?:please|kindly) |(?: please)?[.!]*$", re.IGNORECASE)
+
 _HERE = Origin("it cannot be carried out", "plan")
+
+
+def is_plain(value: str) -> bool:
+    """Whether a value can be filled in.
+
+    Text from a prompt, and even more so text printed by a host, must be a plain value: a command
+    would take `-x` as an option.
+    """
+    return not value.startswith("-") and value.isprintable()
 
 
 def _check_each(alternatives: list[Alternative], names: frozenset[str]) -> None:

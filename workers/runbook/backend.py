@@ -11,7 +11,8 @@ from shared.domain.bundle import Bundle
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Author, Plan, PlanningRole, Recovery, Subtask
-from shared.runbook.entries import Alternative
+from shared.runbook.entries import Alternative, is_plain
+from shared.runbook.library import read_library
 from shared.runbook.template import fill, parameters_in
 from workers.planning import (
     DetailRequest,
@@ -22,7 +23,6 @@ from workers.planning import (
     ReviseRequest,
     RevisionDraft,
 )
-from workers.runbook.library import read_library
 
 PLAN_BY_HAND = NextStep.of("plan provide", Blank("TASK"), file=Blank("plan.yaml"))
 """For a task that waits for a plan; the failure report fills in TASK."""
@@ -74,7 +74,7 @@ class RunbookBackend:
         job, parameters = found
         origin = Origin(f"job {job.id} of the library", "plan", PLAN_BY_HAND)
         document = job.document()
-        lacking = _missing_parameter(document, job.names, parameters)
+        lacking = job.missing(parameters)
         if lacking is not None:
             raise origin.error(lacking)
         document = fill(document, parameters)
@@ -123,10 +123,7 @@ class RunbookBackend:
             if groups is None:
                 continue
             values = {**parameters, **groups}
-            if (
-                _missing_parameter(alternative.document(), names | alternative.names, values)
-                is not None
-            ):
+            if not _can_be_filled(alternative, names, values):
                 continue
             subtasks = _subtasks(alternative, values, request)
             if not _was_tried(subtasks, request):
@@ -160,20 +157,10 @@ class RunbookBackend:
         return listed + [(alternative, frozenset(), {}) for alternative in self._library.revisions]
 
 
-def _missing_parameter(
-    document: object, names: frozenset[str], values: dict[str, str]
-) -> str | None:
-    """Why the parameters cannot be filled in; None if they can.
-
-    Text from a prompt, and even more so text printed by a host, must be a plain value: a command
-    would take `-x` as an option.
-    """
-    for name in sorted(parameters_in(document, names)):
-        if name not in values:
-            return f"{name} has no value"
-        if values[name].startswith("-") or not values[name].isprintable():
-            return f"{name} cannot be {values[name]!r}"
-    return None
+def _can_be_filled(alternative: Alternative, names: frozenset[str], values: dict[str, str]) -> bool:
+    """Whether each of its parameters has a plain value: hosts print what they like."""
+    used = parameters_in(alternative.document(), names | alternative.names)
+    return all(name in values and is_plain(values[name]) for name in used)
 
 
 def _revise_by_hand(request: ReviseRequest) -> NextStep:

@@ -1,5 +1,7 @@
 """A finished task as a runbook: the same prompt gives the same plan, other words other ones."""
 
+import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +92,47 @@ def test_what_it_does_not_say_has_its_value_unless_it_is_added(tmp_path: Path) -
     assert again(made, tmp_path, f"{prompt} port=9")[-1] == "serve --port 9 --name web1"
 
 
+SITE = """\
+cat > site.conf <<'END'
+server {
+    listen 28731;
+    # it's "ours": $HOME \\n
+}
+END"""
+
+
+def test_a_port_is_found_in_files_and_in_quotes_that_are_opened_for_it(tmp_path: Path) -> None:
+    """The same bytes are written, and another number may be said; but nothing else."""
+    prompt = "Put the site into operation"
+    ask = "curl -fsS 'http://127.0.0.1:28731/'"
+    made = exported(prompt, SITE, {"command": ask, "check": "grep -q 'port 28731' log"})
+    assert made.parameters == {"port": "28731"}
+    assert "      run: |-\n" in made.text
+
+    def written(command: str) -> bytes:
+        subprocess.run(["/bin/sh", "-c", command], cwd=tmp_path, check=True)
+        return (tmp_path / "site.conf").read_bytes()
+
+    write, ask_again = again(made, tmp_path / "made", prompt)
+    assert written(write) == written(SITE)
+    assert shlex.split(ask_again) == shlex.split(ask)
+    before = written(SITE)
+    write, ask_again = again(made, tmp_path / "made", f"{prompt} port=99")
+    assert written(write) == before.replace(b"28731", b"99")
+    assert shlex.split(ask_again)[-1] == "http://127.0.0.1:99/"
+    with pytest.raises(Rejected, match="port cannot be '1;reboot'"):
+        again(made, tmp_path / "made", f"{prompt} port=1;reboot")
+
+
 KEPT = {
+    "a number that something else may replace in": (
+        "on port 8080",
+        "cat > a <<END\n$HOME 8080\nEND\nserve --port 8080",
+    ),
+    "a number inside a substitution in quotes": (
+        "on port 8080",
+        'echo "$(cat "8080")"; serve --port 8080',
+    ),
     "a value that would have to stand in quotes": ("on port 8080", "sh -c 'serve --port 8080'"),
     "a part of a word": ("on port 8080", "touch serve-8080.conf"),
     "a number of one digit": ("on 2 disks", "scrub 2"),

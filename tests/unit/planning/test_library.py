@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from shared.domain.errors import Misconfigured
-from workers.runbook.library import SHIPPED, read_library
+from shared.runbook.entries import RunbookJob
+from shared.runbook.library import read_library
 
 CASES = Path(__file__).parents[2] / "cases" / "runbook" / "unusable.yaml"
 
@@ -49,12 +50,18 @@ def test_files_of_other_kinds_and_empty_ones_are_passed_over(tmp_path: Path) -> 
     assert read_library([tmp_path]) == read_library()
 
 
-def test_the_shipped_library_names_its_jobs() -> None:
-    assert [job.id for job in read_library().jobs] == ["install-postgresql", "status-service"]
-    assert sorted(path.name for path in SHIPPED.iterdir()) == [
-        "postgresql.yaml",
-        "web-service.yaml",
-    ]
+def test_every_shipped_job_has_its_own_name_and_says_what_comes_of_it() -> None:
+    jobs = read_library().jobs
+    assert len({job.id for job in jobs}) == len(jobs) >= 15
+    assert all(job.summary for job in jobs)
+
+
+@pytest.mark.parametrize("job", read_library().jobs, ids=lambda job: job.id)
+def test_every_parameter_of_a_shipped_job_says_what_it_is(job: RunbookJob) -> None:
+    """Those of the two that came first have plain values."""
+    if job.id not in {"install-postgresql", "status-service"}:
+        assert set(job.forms) == job.names
+        assert all(form.about for form in job.forms.values())
 
 
 def test_folders_of_the_operator_come_before_the_shipped_one(tmp_path: Path) -> None:
@@ -66,4 +73,4 @@ def test_folders_of_the_operator_come_before_the_shipped_one(tmp_path: Path) -> 
             "steps: [{title: s, subtasks: [{run: a}]}]}]"
         )
     ids = [job.id for job in read_library([first, second]).jobs]
-    assert ids == ["first", "second", "install-postgresql", "status-service"]
+    assert ids == ["first", "second", *(job.id for job in read_library().jobs)]

@@ -12,19 +12,21 @@ from shared.contracts.planfile import load_plan, load_revision, plan_in, revisio
 from shared.contracts.project import DevTask
 from shared.domain.config import Policy
 from shared.domain.plan import Subtask, SubtaskKind
-from shared.guard import Guard, load_site
+from shared.guard import Guard, PlanGuard, load_site
+from shared.runbook.library import read_library
 from shared.runbook.template import fill
 from workers.agents.review import ReviewOrder, review_text
 from workers.agents.task_text import Assignment
 from workers.gateway.protocols.protocol import ToolUse
 from workers.gateway.script import read_script
-from workers.runbook.library import read_library
 from workers.shells.snapshot import PROBES
 
 FOLDER = Path(__file__).parents[3] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.yaml"))
 PLAN = FOLDER / "agents.yaml"
-VALUES = {"folder": "/srv/my status", "port": "8080", "version": "16"}
+VALUES = {"folder": "/srv/my status", "port": "8080", "spare": "8081", "version": "16"}
+OF_EXAMPLES = {"install-postgresql", "status-service"}
+"""The jobs of the README and the demonstration; `test_shipped_runbooks` has all of them."""
 HERE = Origin("shipped", "plan")
 
 
@@ -38,6 +40,8 @@ def of_example(path: Path) -> tuple[Subtask, ...]:
 
 def of_library() -> Iterator[tuple[str, tuple[Subtask, ...]]]:
     for job in read_library().jobs:
+        if job.id not in OF_EXAMPLES:
+            continue
         values = {**VALUES, **job.parameters}
         plan = plan_in(fill(job.document(), values), policy=Policy(), origin=HERE)
         for step in plan.steps:
@@ -70,7 +74,6 @@ ASKS = {
     "/etc/apt/sources.list.d/pgdg.list": "a new source of packages, whose key is downloaded",
     "/usr/share/postgresql-common/pgdg": "the same",
     "-m http.server": "a server that the plan puts into operation; `replan demo` allows it",
-    "/free_port.py > ": "runs a program where it writes as well; `replan demo` allows it",
 }
 """The shipped commands that really are dangerous: a person is asked, with the reason."""
 
@@ -84,6 +87,24 @@ def test_the_guard_allows_all_that_ships_but_what_is_known_to_ask(
     assert verdicts
     assert not any(verdict.denied for verdict in stopped.values())
     assert [text for text in stopped if not any(part in text for part in ASKS)] == []
+
+
+@pytest.mark.parametrize("folder", ["/srv/status", "/tmp/demo/my status"])
+def test_the_status_service_asks_for_its_server_alone(guard: Guard, folder: str) -> None:
+    """Judged as a whole it neither writes a program that it runs, nor asks when a port is taken."""
+    job = next(job for job in read_library().jobs if job.id == "status-service")
+    values = {**VALUES, "folder": folder}
+    plan = plan_in(fill(job.document(), values), policy=Policy(), origin=HERE)
+    other = (fill(each.document(), values) for each in job.revisions)
+    subtasks = [
+        *(subtask for step in plan.steps for subtask in step.subtasks),
+        *(s for each in other for s in revision_in(each, policy=Policy(), origin=HERE)),
+    ]
+    listed = [text for subtask in subtasks for text in texts(subtask)]
+    judge = PlanGuard(guard, listed).judge
+    asking = [text for text in listed if not judge(text).allowed]
+    assert len(asking) == 2
+    assert all("-m http.server" in text for text in asking)
 
 
 def test_the_executor_may_look_at_a_host(guard: Guard) -> None:

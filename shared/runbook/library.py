@@ -10,7 +10,7 @@ from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
 from shared.runbook.entries import Alternative, RunbookFile, RunbookJob, RunbookProject
 
-SHIPPED = Path(__file__).parent / "library"
+SHIPPED = Path(__file__).parent / "shipped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,18 @@ class Library:
     revisions: tuple[Alternative, ...]
     projects: tuple[RunbookProject, ...] = ()
 
-    def find_job(self, prompt: str) -> tuple[RunbookJob, dict[str, str]] | None:
-        """The first job that the prompt asks for, with its parameters."""
-        for job in self.jobs:
-            parameters = job.asked_in(prompt)
-            if parameters is not None:
-                return job, parameters
+    def find_job(
+        self, prompt: str, *, whole: bool = False
+    ) -> tuple[RunbookJob, dict[str, str]] | None:
+        """The first job that all of the prompt asks for, with its parameters.
+
+        Unless `whole` is wanted, else the first that a part of it asks for.
+        """
+        for entire in (True,) if whole else (True, False):
+            for job in self.jobs:
+                parameters = job.asked_in(prompt, whole=entire)
+                if parameters is not None:
+                    return job, parameters
         return None
 
     def find_project(self, goal: str) -> RunbookProject | None:
