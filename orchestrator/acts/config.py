@@ -9,18 +9,53 @@ from orchestrator.acts.verbs import act
 from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep
 from shared.logs import mask_passwords
-from shared.settings import KEYS
+from shared.settings import KEYS, KeyScope
 
 
 @dataclass(frozen=True, slots=True)
 class SettingLine:
-    """A setting: its value as JSON, and where the value comes from."""
+    """A setting: its value as JSON, what a number counts, and where the value comes from."""
 
     scope: str
     key: str
     value: Any
     source: str
     about: str
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingExplained:
+    """What one setting means, what it is, what it may be, and where it is set.
+
+    `table` is its table in the settings file (None: it may stand only in the environment);
+    the first of `variables` that is set wins over the file.
+    """
+
+    setting: SettingLine
+    default: Any
+    allowed: str
+    variables: tuple[str, ...]
+    table: str | None
+    per_task: bool
+
+
+@act("config.explain")
+def explain(caller: Caller, name: str) -> SettingExplained:
+    """One setting, as the next process or task would see it; a secret's value is not shown.
+
+    Raises Rejected for an unknown key.
+    """
+    (line,) = show(caller, name)
+    key = KEYS[name]
+    return SettingExplained(
+        line,
+        _json(key.default),
+        key.allowed,
+        key.variables,
+        None if key.secret else key.scope.value,
+        key.scope is KeyScope.AGENT,
+    )
 
 
 @act("config.show")
@@ -41,7 +76,8 @@ def show(
         value = settings.value(each.name)
         shown = ("set" if value else None) if each.secret else value
         source = settings.sources.get(each.name, "default")
-        lines.append(SettingLine(each.scope.value, each.name, _json(shown), source, each.about))
+        told = (each.name, _json(shown), source, each.about, each.unit)
+        lines.append(SettingLine(each.scope.value, *told))
     return tuple(lines)
 
 

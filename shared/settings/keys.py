@@ -18,6 +18,7 @@ from shared.domain.config import (
     Policy,
 )
 from shared.settings.server import EFFORTS, LOG_LEVELS, GatewayKeeps, Place, ServerSettings
+from shared.settings.units import UNITS
 
 
 class KeyScope(StrEnum):
@@ -44,9 +45,9 @@ class ValueKind(StrEnum):
 class Key:
     """One key.
 
-    `field` holds its value; `schemes` lists how a URL may begin, `beginnings` how a folder on a
-    host may; a `secret` is read only from the environment. `formerly` says what `false` and `true`
-    mean for a key that was a switch once.
+    `field` holds its value; `unit` is what a number counts; `schemes` lists how a URL may begin,
+    `beginnings` how a folder on a host may; a `secret` is read only from the environment.
+    `formerly` says what `false` and `true` mean for a key that was a switch once.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Key:
     kind: ValueKind
     default: Any
     about: str
+    unit: str = ""
     limits: tuple[float, float] | None = None
     choices: tuple[str, ...] = ()
     formerly: tuple[str, str] | None = None
@@ -308,6 +310,7 @@ def _key(scope: KeyScope, field: Field[Any], hint: object) -> Key:
         kind=_KINDS[hint],
         default=field.default,
         about=_ABOUT.get(name, ""),
+        unit=UNITS.get(name, ""),
         limits=_LIMITS.get(name),
         choices=_CHOICES.get(name, ()),
         formerly=_FORMERLY.get(name),

@@ -1,5 +1,6 @@
 """Settings from their sources: `--set` overrides the environment, which overrides the file."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -10,7 +11,7 @@ from typing import Any
 
 from shared.domain.config import ModelProvider, Policy, union
 from shared.domain.errors import Misconfigured
-from shared.domain.next_step import NextStep
+from shared.domain.next_step import Advice, NextStep, ShellCommand, edit_file
 from shared.settings.connection import ConnectionFile, RunningElsewhere
 from shared.settings.keys import KEYS, Key, KeyScope
 from shared.settings.naming import KeyFault, find_key, lookalike
@@ -19,6 +20,8 @@ from shared.settings.tomlfile import find_file, read_file
 from shared.settings.values import PathBase, Unfit, Value, from_text, from_toml
 
 OVERRIDE = "--set"
+
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
 class Implied(StrEnum):
@@ -148,7 +151,7 @@ class _Given:
         lines = [str(fault) for fault in self._faults]
         many = "\n  ".join((f"{len(lines)} settings cannot be used:", *lines))
         reason = lines[0] if len(lines) == 1 else many
-        raise Misconfigured(reason, stage="config", next_step=NextStep.of("config show"))
+        raise Misconfigured(reason, stage="config", next_step=_mend(self._faults[0]))
 
     def follow_running(self, usual: Path) -> None:
         """Where nothing runs in the usual folder, use the one in which something does."""
@@ -213,7 +216,7 @@ class _Given:
             f"twice {shorter}={getattr(server, shorter):g} ({self._source(shorter)}), "
             f"or {otherwise}",
             stage="config",
-            next_step=NextStep.of("config show"),
+            next_step=_mend_source(self._source(longer if self._is_set(longer) else shorter)),
         )
 
     def _key(self, name: str, place: str, source: str) -> Key | None:
@@ -238,6 +241,9 @@ class _Given:
         except Unfit as error:
             self._faults.append(KeyFault(key.name, str(error), source))
 
+    def _is_set(self, name: str) -> bool:
+        return not isinstance(self._source(name), Implied)
+
     def _source(self, name: str) -> str:
         return self._sources.get(name, Implied.DEFAULT)
 
@@ -247,6 +253,18 @@ class _Given:
             for name, value in self.values.items()
             if KEYS[name].scope is scope
         )
+
+
+def _mend(fault: KeyFault) -> Advice:
+    """How a fault is mended: what else asks for settings would only fail in the same way."""
+    # An unknown variable has no source but its name.
+    return _mend_source(fault.source or fault.name)
+
+
+def _mend_source(source: str) -> Advice:
+    if source.startswith(OVERRIDE):
+        return NextStep.of("config show")
+    return ShellCommand(f"unset {source}") if _VARIABLE.fullmatch(source) else edit_file(source)
 
 
 def _home(environ: Mapping[str, str]) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from shared.domain.errors import Misconfigured
-from shared.domain.next_step import NextStep
+from shared.domain.next_step import edit_file
 from shared.settings.keys import KEYS, KeyScope
 
 SECTIONS = tuple(scope.value for scope in KeyScope)
@@ -49,4 +49,4 @@ def _unknown(section: str) -> str:
 
 
 def _wrong(path: Path, told: str) -> Misconfigured:
-    return Misconfigured(f"{path}: {told}", stage="config", next_step=NextStep.of("config show"))
+    return Misconfigured(f"{path}: {told}", stage="config", next_step=edit_file(path))

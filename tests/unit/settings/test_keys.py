@@ -1,10 +1,10 @@
 """Every key that can be set: what it is by itself, what it takes, and what it refuses."""
 
-import re
 from pathlib import Path
 
 import pytest
 
+from orchestrator.words.settings import page
 from shared.domain.config import Policy
 from shared.domain.errors import Misconfigured
 from shared.settings import KEYS, Key, KeyScope, ServerSettings, Settings, load_settings
@@ -45,16 +45,17 @@ def test_the_keys_of_the_agent_scope_have_the_defaults_that_were_asked_for(tmp_p
     assert agent == Policy()
 
 
-def test_the_table_of_the_readme_tells_the_defaults() -> None:
-    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
-    section = readme.partition("\n## Settings\n")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \|", section, re.MULTILINE)
-    assert ("database_timeout", "15") in rows
-    for name, default in rows:
-        value = KEYS[name].default
-        number = isinstance(value, float)
-        shown = f"{value:g}" if number else str(list(value) if value == () else value)
-        assert default in {shown, shown.lower()}, name
+@pytest.mark.parametrize("key", KEYS.values(), ids=lambda key: key.name)
+def test_numbers_have_a_unit_and_nothing_else_has(key: Key) -> None:
+    assert bool(key.unit) is (key.limits is not None)
+
+
+def test_the_page_of_settings_is_current() -> None:
+    """`make settings-page` writes it."""
+    written = (Path(__file__).parents[3] / "docs/settings.md").read_text(encoding="utf-8")
+    assert written == page()
+    named = {key.variables[0] if key.secret else key.name for key in KEYS.values()}
+    assert [name for name in named if f"| `{name}` |" not in written] == []
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=lambda key: key.name)
