@@ -30,7 +30,7 @@ from shared.domain.exits import ExitCode, code_of
 from shared.domain.host import Host
 from shared.domain.next_step import command_line
 from shared.domain.target import Repository
-from shared.settings import load_settings
+from shared.settings import ServerSettings, load_settings
 from shared.visible import visible
 from shared.wire import from_json, to_json
 
@@ -150,7 +150,7 @@ def _answer(verb: str) -> int:
 
     given = json.load(sys.stdin)
     if verb == "repo-check":
-        print(json.dumps(_check_repository(given, reveal, server.workspaces)))
+        print(json.dumps(_check_repository(given, reveal, server)))
         return 0
     if verb in {"attempt-look", "worktree-look"}:
         from workers.repairs import answer_about
@@ -165,7 +165,9 @@ def _answer(verb: str) -> int:
         return 0
     host = from_json(Host, given)
     if verb == "host-key":
-        key = enrol.fetch_host_key(host.address, host.port, via=host.via, reveal=reveal)
+        key = enrol.fetch_host_key(
+            host.address, host.port, name=host.name, via=host.via, reveal=reveal
+        )
         answer = {"ok": True, "line": key.line, "fingerprint": key.fingerprint}
     else:
         report = enrol.check_host(host, reveal, records_cap=server.records_cap_bytes)
@@ -175,18 +177,22 @@ def _answer(verb: str) -> int:
 
 
 def _check_repository(
-    given: dict[str, Any], reveal: Callable[[str], str], root: str
+    given: dict[str, Any], reveal: Callable[[str], str], server: ServerSettings
 ) -> dict[str, Any]:
+    from workers.agents.containment.containing import find_containment
     from workers.agents.repository_check import check_repository
     from workers.agents.runner_programs import runner_programs
+    from workers.roles.guards import Guards
     from workers.shells.remote.connections import HostConnections
 
     host = from_json(Host, given["host"])
     repository = from_json(Repository, given["repository"])
     with closing(HostConnections(reveal)) as connections, closing(connections.shell(host)) as shell:
-        report = check_repository(shell, repository, root=root)
+        report = check_repository(shell, repository, root=server.workspaces)
         if report.fault is None:
-            report = replace(report, programs=runner_programs(shell))
+            confinement = Guards(server.guard_policy).confinement(host.name)
+            agents = find_containment(shell, confinement, server.gateway_url)
+            report = replace(report, programs=runner_programs(shell), agents=agents)
     return {"ok": report.fault is None, "report": to_json(report)}
 
 

@@ -77,6 +77,7 @@ def performers(
         workspaces=server.workspaces,
         limits=server.workspace_limits,
         spending=LedgerSpending(database),
+        confinement_of=guards.confinement,
     )
     store = cache(partial(PatchStore.open, server.delivery_place))
     executor = Executor(

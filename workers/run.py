@@ -85,7 +85,7 @@ def _make_celery_worker(worker: Worker, settings: Settings) -> Any:
         without_heartbeat=False,
         loglevel=settings.server.log_level.upper(),
         quiet=True,
-        consumer_cls=partial(SteadyConsumer, broker=worker.broker),
+        consumer_cls=partial(SteadyConsumer, broker=worker.broker, events=worker.events),
     )
 
 

@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from uuid import uuid4
 
 from celery import Celery
@@ -14,6 +15,7 @@ from shared.domain.errors import Rejected, ReplanError
 from shared.domain.exits import ExitCode
 from shared.domain.jobs import ASKING, ROLES, QueueName
 from shared.domain.next_step import NextStep
+from shared.domain.process_name import ALL, ProcessName
 from shared.health import Pulse
 from shared.queue.app import knock, make_app
 from shared.secrets.installation import own_secrets
@@ -24,6 +26,7 @@ from workers.job_wiring import performers
 from workers.process.capacity import AllPlaces, Capacity
 from workers.process.consumer import BrokerState
 from workers.process.handover import Handover
+from workers.process.job_events import JobEvents
 from workers.process.job_threads import Crew
 from workers.process.journal import Journal
 from workers.process.leases import LeaseKeeper
@@ -62,6 +65,7 @@ class Worker:
     liveness: Liveness
     handover: Handover
     secrecy: Secrecy
+    events: JobEvents
     asked_to_stop: threading.Event
 
     @property
@@ -123,16 +127,25 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
     groups = _groups(queues, server, threads)
     most = sum(group.threads for group in groups)
     # a job that waits for a model holds no connection
-    database = Database.of(server, pool_size=max(5, min(most, threads or server.threads)))
-    name = f"{_name(queues)}.{os.getpid()}@{socket.gethostname()}"
-    owner = f"{name}/{uuid4().hex[:8]}"
+    called = ProcessName(version("replan"), _roles(queues), os.getpid(), socket.gethostname())
+    database = Database.of(
+        server,
+        pool_size=max(5, min(most, threads or server.threads)),
+        application=called.session,
+    )
+    owner = f"{called.owner}/{uuid4().hex[:8]}"
     journal = Journal(database, owner)
     pulse = Pulse.from_environ(os.environ, "leases", "queues")
     keeper = LeaseKeeper(
-        database, lease=server.lease, heartbeat=server.heartbeat, beat=pulse.beats("leases")
+        database,
+        lease=server.lease,
+        heartbeat=server.heartbeat,
+        beat=pulse.beats("leases"),
+        name=called,
     )
     secrecy = Secrecy(open_vaults(server, os.environ), own_secrets(server))
     connections = HostConnections(secrecy.reveal, records_cap=server.records_cap_bytes)
+    events = JobEvents()
     lifecycle = Lifecycle(
         database,
         journal,
@@ -142,6 +155,7 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         queues=queues,
         performers=performers(settings, database, journal, connections, secrecy),
         mask=secrecy.text,
+        events=events,
     )
     capacities = [Capacity(group.threads) for group in groups]
     broker = BrokerState(server.broker_url)
@@ -197,7 +211,7 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
     return Worker(
         app,
         queues,
-        name,
+        called.owner,
         most,
         lifecycle,
         database,
@@ -211,6 +225,7 @@ def make_worker(settings: Settings, roles: Sequence[str], *, threads: int | None
         liveness,
         handover,
         secrecy,
+        events,
         asked_to_stop,
     )
 
@@ -261,7 +276,7 @@ def _exit_code(asked_to_stop: threading.Event) -> ExitCode:
     return ExitCode.DONE if asked_to_stop.is_set() else ExitCode.CRASHED
 
 
-def _name(queues: tuple[QueueName, ...]) -> str:
+def _roles(queues: tuple[QueueName, ...]) -> tuple[str, ...]:
     if len(queues) == len(ROLES):
-        return "all"
-    return "-".join(role for role, queue in ROLES.items() if queue in queues)
+        return (ALL,)
+    return tuple(role for role, queue in ROLES.items() if queue in queues)

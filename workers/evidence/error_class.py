@@ -14,11 +14,17 @@ _BY_OUTCOME = {
     Outcome.PRECONDITION_UNMET: ErrorClass.PRECONDITION,
 }
 
+_NOT_HELD = (
+    r"(?!.*(?:permission denied|not permitted|read-only file system|no space left|no such file))"
+)
+"""Keeps a line about a lock that could not be had though nobody holds it from matching."""
+
 _BY_WORDS = (
     (
         ErrorClass.BUSY,
-        r"could not get lock|resource temporarily unavailable|is another process using it"
-        r"|device or resource busy|text file busy|lock is held|is locked|try again later",
+        rf"^{_NOT_HELD}.*could not get lock|resource temporarily unavailable"
+        r"|is another process using it|device or resource busy|text file busy|lock is held"
+        r"|is locked|locked by another process|another (transaction|copy) is|try again later",
     ),
     (
         ErrorClass.NETWORK,
@@ -28,7 +34,8 @@ _BY_WORDS = (
     ),
     (
         ErrorClass.RIGHTS,
-        r"permission denied|operation not permitted|must be root|are you root"
+        r"permission denied|operation not permitted|must be (run as )?root|are you root|\bEACCES\b"
+        r"|superuser privilege|(unless|need to be|not) (you are )?root\b|root privileges"
         r"|a password is required|access denied|authentication fail(ed|ure)",
     ),
     (

@@ -67,6 +67,8 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         r"^(.*[Oo]peration not permitted.*)$",
         r"(are you root\?)",
         r"(must be (?:run as )?(?:root|superuser)[^\n]*)",
+        r"^(.*\b(?:superuser privilege|[Rr]oot privileges are).*)$",
+        r"^(.*\b(?:unless you are|need to be) root\b.*)$",
         r"^(sudo: .*(?:password|terminal) is required.*)$",
         r"(\S+ is not in the sudoers file)",
         r"(Interactive authentication required)",

@@ -7,17 +7,19 @@ from shared.domain.config import PLAN, Policy
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
 from shared.domain.plan import SubtaskKind
-from shared.domain.verdict import ALLOWED, Verdict, VerdictKind
+from shared.domain.verdict import ALLOWED, CRITICAL, NOT_PLANNED, Verdict, VerdictKind
 from shared.secrets.sent import SentSubtask
 from workers.passes.means import Means
-from workers.passes.ports import Approvals, Unapproved, Undo
+from workers.passes.ports import Approvals, Granted, Unapproved, Undo
 from workers.passes.recorder import Recorder, subtask_of
 
 _CRITICAL = Verdict(
-    VerdictKind.APPROVE, "critical", "a critical command needs a person's confirmation"
+    VerdictKind.APPROVE, CRITICAL, "a critical command needs a person's confirmation"
 )
 _PLANNED = Verdict(
-    VerdictKind.APPROVE, "plan", "under `autonomy: plan`, only what was approved with the plan runs"
+    VerdictKind.APPROVE,
+    NOT_PLANNED,
+    "under `autonomy: plan`, only what was approved with the plan runs",
 )
 
 
@@ -28,9 +30,9 @@ class NothingApproved:
         """False."""
         return False
 
-    def spend(self, subtask: int, text: str, key: str) -> bool:  # noqa: ARG002
-        """False."""
-        return False
+    def spend(self, subtask: int, text: str, key: str) -> Granted | None:  # noqa: ARG002
+        """None."""
+        return None
 
 
 class ApprovalGate:
@@ -153,8 +155,11 @@ class ApprovalGate:
         if verdict.allowed or verdict.denied:
             return verdict
         keys = (key,) if approved_for is None else approved_for
-        if not any(self._approvals.spend(subtask, text, each) for each in keys):
+        spent = (self._approvals.spend(subtask, text, each) for each in keys)
+        granted = next(filter(None, spent), None)
+        if granted is None:
             return verdict
+        self._recorder.granted(key, granted)
         self._means.permit(text, key)
         return ALLOWED
 

@@ -139,12 +139,7 @@ def _incomplete(
     if context.log.cancelled():
         return PassResult(Ending.CANCELLED, errors, "cancelled")
     names = ", ".join(_ref(order, subtask) for subtask in unmet)
-    return PassResult(
-        Ending.INCOMPLETE,
-        errors,
-        f"not done: {names}; errors: {errors}, threshold: {order.policy.error_threshold_per_step}",
-        error_class=class_of(failed),
-    )
+    return PassResult(Ending.INCOMPLETE, errors, f"not done: {names}", error_class=class_of(failed))
 
 
 def _predict(context: PassContext, subtasks: Iterable[SentSubtask]) -> PassResult:
@@ -174,7 +169,7 @@ def _stop(context: PassContext, attempt: Attempt, left: list[SentSubtask]) -> Pa
     if ending is not None:
         return PassResult(ending, errors, what)
     if threshold_reached(errors, order.policy):
-        reason = f"errors: {errors}; the last at {what}"
+        reason = f"the last error at {what}"
         return PassResult(Ending.THRESHOLD, errors, reason, error_class=class_of(attempt))
     return None
 

@@ -11,6 +11,7 @@ from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.error_class import ErrorClass
 from shared.domain.plan import Step
+from shared.domain.preview import Preview
 from shared.domain.question import PassReply, Question
 from shared.domain.records import HostRecord
 from shared.domain.rejected_delivery import RejectedDelivery
@@ -71,6 +72,14 @@ class Unapproved:
     verdict: Verdict
 
 
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """What lets a text run that asks: a person's approval, or the `rule` and what it has seen."""
+
+    rule: str = ""
+    preview: Preview | None = None
+
+
 class Approvals(Protocol):
     """The approvals for the current step: each is for one text of a subtask, byte for byte."""
 
@@ -78,8 +87,8 @@ class Approvals(Protocol):
         """Whether there is an approval that nothing has used up."""
         ...
 
-    def spend(self, subtask: int, text: str, key: str) -> bool:
-        """Use up an approval for the attempt with that key; False if there is none.
+    def spend(self, subtask: int, text: str, key: str) -> Granted | None:
+        """Use up an approval for the attempt with that key; None if there is none.
 
         The same key may use it again, so that the next driver of the pass still has it; no other
         key may. The use is recorded for good before this returns. Raises Transient while that is

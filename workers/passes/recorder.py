@@ -10,7 +10,7 @@ from shared.domain.verdict import Verdict
 from shared.secrets.sent import SentSubtask
 from workers.passes.clock import Clock
 from workers.passes.history import History
-from workers.passes.ports import PassLog, PassOrder, Undo
+from workers.passes.ports import Granted, PassLog, PassOrder, Undo
 
 
 def subtask_of(work: SentSubtask | Undo) -> SentSubtask:
@@ -26,6 +26,11 @@ class Recorder:
         self._history = history
         self._log = log
         self._clock = clock
+        self._granted: dict[str, Granted] = {}
+
+    def granted(self, key: str, granted: Granted) -> None:
+        """Record with the attempt of that key what lets it run."""
+        self._granted[key] = granted
 
     def draft(
         self,
@@ -39,6 +44,7 @@ class Recorder:
         number = subtask_of(work).ordinal
         undoes = isinstance(work, Undo)
         key = self.next_key(work)
+        granted = self._granted.get(key, Granted())
         return Attempt(
             key=key,
             run_id=order.run_id,
@@ -53,7 +59,9 @@ class Recorder:
             started_at=now,
             ended_at=now,
             correction=correction,
+            rule=granted.rule or None,
             rollback=undoes,
+            preview=granted.preview,
         )
 
     def next_key(self, work: SentSubtask | Undo) -> str:

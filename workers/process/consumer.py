@@ -10,6 +10,7 @@ from celery.worker.state import maybe_shutdown
 
 from shared.domain.next_step import command_line
 from shared.queue.replies import FAILURES, translate
+from workers.process.job_events import JobEvents
 
 log = structlog.get_logger()
 
@@ -79,14 +80,16 @@ class SteadyConsumer(Consumer):  # type: ignore[misc]
     count as a failure of the connection.
     """
 
-    def __init__(self, *args: Any, broker: BrokerState, **options: Any) -> None:
+    def __init__(self, *args: Any, broker: BrokerState, events: JobEvents, **options: Any) -> None:
         super().__init__(*args, **options)
         self._broker = broker
+        self._events = events
         self.connection_errors = (Exception,)
 
     def on_ready(self) -> None:
         """Begin to wait for messages on a new connection."""
         self._broker.connected()
+        self._events.connect(self.event_dispatcher)
         super().on_ready()
 
     def on_connection_error_before_connected(self, exc: Exception) -> None:

@@ -10,6 +10,7 @@ import structlog
 
 from shared.domain.errors import Misconfigured, Transient
 from shared.domain.jobs import Job, JobKind
+from shared.domain.process_name import ProcessName
 from shared.store import jobs, presence
 from shared.store.database import CANCELLED, Database
 
@@ -59,7 +60,7 @@ class Hold:
 class LeaseKeeper:
     """Renews the leases of all jobs in hand every `heartbeat` seconds, and shows our presence.
 
-    `beat` is called at least once a second while the database answers.
+    `beat` is called at least once a second while the database answers. Our presence has the `name`.
     """
 
     def __init__(
@@ -69,8 +70,10 @@ class LeaseKeeper:
         lease: float,
         heartbeat: float,
         beat: Callable[[], None] = lambda: None,
+        name: ProcessName | None = None,
     ) -> None:
         self._database = database
+        self._name = name
         self._lease = lease
         self._heartbeat = heartbeat
         self._beat = beat
@@ -147,7 +150,7 @@ class LeaseKeeper:
 
     def _listen(self) -> None:
         with self._database.listen(CANCELLED) as listener:
-            self._present = presence.show(listener, self._number)
+            self._present = presence.show(listener, self._number, self._name)
             self._has_connected.set()
             due = monotonic()
             while not self._stop.is_set():

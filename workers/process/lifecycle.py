@@ -15,6 +15,7 @@ from shared.domain.jobs import Job, JobKind, QueueName
 from shared.domain.next_step import Advice, NextStep
 from shared.store import jobs
 from shared.store.database import Database, InDoubt
+from workers.process.job_events import JobEvents
 from workers.process.journal import Journal
 from workers.process.leases import Hold, LeaseKeeper
 
@@ -50,8 +51,10 @@ class Lifecycle:
         queues: Collection[QueueName],
         performers: dict[JobKind, Perform],
         mask: Callable[[str], str] = str,
+        events: JobEvents | None = None,
     ) -> None:
         self._mask = mask
+        self._events = events or JobEvents()
         self._database = database
         self._journal = journal
         self._keeper = keeper
@@ -104,7 +107,8 @@ class Lifecycle:
         ):
             if job.kind is JobKind.EXECUTE and job.step is not None:
                 self._journal.begin_job(job, PassStarted(job.step, job.revision, job.pass_no))
-            if self._conclude(hold, self._perform(hold)):
+            self._events.begin(job)
+            if self._conclude(hold, self._perform(hold), taken.asked_at):
                 _follow_up(hold)
             self._journal.forget(job)
 
@@ -148,9 +152,10 @@ class Lifecycle:
             postponed=job.postponed,
         )
 
-    def _conclude(self, hold: Hold, fact: Fact) -> bool:
+    def _conclude(self, hold: Hold, fact: Fact, since: float) -> bool:
         """Report what happened, or give the job back if it was given up before its end.
 
+        The claim was made at `since` (`time.monotonic`).
         Returns whether the report was accepted. It is refused if another worker has the job or if
         the job was withdrawn; then nothing more is done about it.
         """
@@ -158,7 +163,12 @@ class Lifecycle:
             log.info("job_given_back")
             self._journal.give_back(hold.job).result()
             return False
-        return self._journal.report(hold.job, fact).result()
+        accepted = self._journal.report(hold.job, fact).result()
+        if accepted:
+            self._events.end(hold.job, fact, monotonic() - since)
+        else:
+            self._events.withdraw(hold.job)
+        return accepted
 
 
 def _for_task(step: Advice | None, job: Job) -> Advice | None:

@@ -36,7 +36,7 @@ def _open(app: Celery, crew: Crew, bell: CeleryBell, queue: QueueName) -> None:
             log.warning("jobs_not_passed_on", jobs=list(job_ids), reason=error.reason)
 
     def door(*job_ids: int) -> str:
-        """The result that Flower shows: whether there was anything to do."""
+        """The result that is logged: whether there was anything to do."""
         try:
             had = crew.carry_out(job_ids, pass_on)
         except (Transient, Misconfigured) as error:
@@ -51,6 +51,7 @@ def _open(app: Celery, crew: Crew, bell: CeleryBell, queue: QueueName) -> None:
         door,
         name=task_name(queue.value),
         ignore_result=True,
+        send_events=False,  # about jobs, `JobEvents` says more
         max_retries=0,
         shared=False,  # register it with this app only: a process may have several
         Strategy=staticmethod(only_jobs),

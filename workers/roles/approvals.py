@@ -26,7 +26,7 @@ from shared.secrets.masking import Masker
 from shared.secrets.sent import variables_in
 from shared.store import approvals, jobs
 from shared.store.database import Database
-from workers.passes.ports import Unapproved
+from workers.passes.ports import Granted, Unapproved
 from workers.roles.signatures import Signatures
 
 log = structlog.get_logger()
@@ -65,7 +65,7 @@ class PassApprovals:
             unused = approvals.unused(connection, self.task, self._digests(subtask, text))
         return bool(unused - self._used_before)
 
-    def spend(self, subtask: int, text: str, key: str) -> bool:
+    def spend(self, subtask: int, text: str, key: str) -> Granted | None:
         """Use an approval for the attempt with that key; recorded for good when this returns.
 
         Raises Transient, also when this worker has lost the job, and Misconfigured if there are
@@ -81,7 +81,8 @@ class PassApprovals:
         ]
         if offered and not believed:
             raise _unsigned_error(offered[0][1])
-        return any(self._use(number, approval, key) for number, approval in believed)
+        used = any(self._use(number, approval, key) for number, approval in believed)
+        return Granted() if used else None
 
     def _use(self, number: int, approval: Approval, key: str) -> bool:
         with self.database.begin() as connection:

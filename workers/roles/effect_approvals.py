@@ -6,12 +6,13 @@ from functools import partial
 
 from shared.domain.config import PLAN
 from shared.domain.plan import SubtaskKind
+from shared.domain.preview import Preview
 from shared.domain.verdict import VerdictKind
 from shared.guard import Guard
 from shared.guard.policy.effect_rules import EffectRule
 from shared.secrets.masking import Masker
 from shared.secrets.sent import variables_in
-from workers.passes.ports import Approvals, PassOrder
+from workers.passes.ports import Approvals, Granted, PassOrder
 from workers.roles.previews import reading_of
 from workers.shells.door import Judge
 from workers.shells.ports import Shell
@@ -40,11 +41,12 @@ class EffectApprovals:
         """Whether a person's approval is unused. Raises Transient."""
         return self.given.holds(subtask, text)
 
-    def spend(self, subtask: int, text: str, key: str) -> bool:
+    def spend(self, subtask: int, text: str, key: str) -> Granted | None:
         """Use a person's approval, or find that the effects allow it. Raises as `given` does."""
-        return self.given.spend(subtask, text, key) or (
-            self._is_plain_command(text) and self._allowed_by_effects(text)
-        )
+        granted = self.given.spend(subtask, text, key)
+        if granted is None and self._is_plain_command(text):
+            return self._by_effects(text)
+        return granted
 
     def _is_plain_command(self, text: str) -> bool:
         if self.order.policy.autonomy == PLAN or variables_in(text):
@@ -54,17 +56,20 @@ class EffectApprovals:
             each.kind is SubtaskKind.COMMAND and not each.critical for each in mine
         )
 
-    def _allowed_by_effects(self, text: str) -> bool:
+    def _by_effects(self, text: str) -> Granted | None:
         rules = self.guard.policy.effects
         if not rules or self.judge_of(self.guard).judge(text).kind is not VerdictKind.APPROVE:
-            return False
+            return None
         for rule, wider in wider_guards(self.guard, rules, text):
             if not self.judge_of(wider).judge(text).allowed:
                 continue
-            wanted = Wanted(text, rule.then)
-            if rule.holds(preview(self.shell, wanted, partial(reading_of, wider), self.masker)):
-                return True
-        return False
+            seen = self._seen(Wanted(text), wider)
+            if rule.bounds(seen) and self._seen(Wanted(text, rule.then), wider).exit_code == 0:
+                return Granted(rule.name, seen)
+        return None
+
+    def _seen(self, wanted: Wanted, guard: Guard) -> Preview:
+        return preview(self.shell, wanted, partial(reading_of, guard), self.masker)
 
 
 def wider_guards(

@@ -19,7 +19,7 @@ from shared.domain.secret import named_anywhere
 from shared.domain.target import Repository
 from shared.guard import Guard, PlanGuard
 from shared.secrets.masking import Masker
-from shared.secrets.sent import SentSubtask, as_sent
+from shared.secrets.sent import SentSubtask, as_sent, ways_back
 from shared.store import approvals as approval_rows
 from shared.store import claims, secret_grants
 from shared.store.database import Database
@@ -154,13 +154,15 @@ class Executor:
         rules = believed_rules(given, job.task_id, brief, self._signatures)
         judging = guard_with_rules(whole, rules)
         texts = _texts(everything)
+        judged_together = (*texts, *ways_back(everything))
 
         def plan_guard(guard: Guard) -> PlanGuard:
             return PlanGuard(
                 guard,
-                texts,
+                judged_together,
                 elsewhere=lambda: self._elsewhere(order),
                 remembered=lambda: self._remembered(brief),
+                start=None if brief.repository is not None else brief.host.workdir,
             )
 
         planned = plan_guard(judging)
@@ -269,12 +271,12 @@ class Executor:
         return {mark: found[mark] for mark in _lasting(found, brief.repository)}
 
     def _elsewhere(self, order: PassOrder) -> Iterator[str]:
-        """The commands of the run's other steps and revisions; unreadable ones are left out."""
+        """The texts of the run's other steps and revisions; unreadable ones are left out."""
         with self._database.autocommit() as connection:
             planned = subtasks_of_run(connection, order.run_id)
         for subtask in planned:
             with suppress(Rejected):
-                yield from _texts([as_sent(subtask)])
+                yield from (*_texts([as_sent(subtask)]), *ways_back([subtask]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 
 from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.config import Policy
-from shared.domain.errors import Rejected, ReplanError, Transient
+from shared.domain.containment import ContainmentRule
+from shared.domain.errors import Misconfigured, Rejected, ReplanError, Transient
 from shared.domain.facts import Fact, LooksTaken
 from shared.domain.host import Host
 from shared.domain.look import MOST_LOOKS
@@ -30,8 +31,9 @@ from workers.roles.guards import Guards
 from workers.roles.host_keys import reports_changed_keys
 from workers.roles.looks import AskedLook, asked_looks
 from workers.roles.offers import is_repository
+from workers.roles.pass_means import require_containment
 from workers.secrets import Secrecy, mask_attempt
-from workers.shells.door import Door, Judge, PassJudge
+from workers.shells.door import Containing, Door, Judge, PassJudge
 from workers.shells.ports import Call, Connections, Shell
 from workers.store import task_brief
 
@@ -138,7 +140,13 @@ class Looker:
         except ReplanError as error:
             return done | _all(allowed_looks, error.reason)
         with closing(shell):
-            return done | _run(shell, judge, hold, allowed_looks)
+            containing = self._guards.containing(guard)
+            if containing is not None and guard.policy.containment is ContainmentRule.REQUIRED:
+                try:
+                    require_containment(name, shell, containing)
+                except Misconfigured as error:
+                    return done | _all(allowed_looks, error.reason)
+            return done | _run(shell, judge, hold, allowed_looks, containing)
 
     def _host_name(self, name: str) -> str:
         """The host whose policy holds there."""
@@ -213,8 +221,14 @@ def _all(asked: Iterable[AskedLook], why: str) -> dict[str, _Taken]:
     return {each.key: _Taken(Outcome.BLOCKED, f"not looked: {why}") for each in asked}
 
 
-def _run(shell: Shell, judge: Judge, hold: Hold, asked: Sequence[AskedLook]) -> dict[str, _Taken]:
-    door = Door(shell, judge, withdrawn=hold.is_over)
+def _run(
+    shell: Shell,
+    judge: Judge,
+    hold: Hold,
+    asked: Sequence[AskedLook],
+    containing: Containing | None,
+) -> dict[str, _Taken]:
+    door = Door(shell, judge, withdrawn=hold.is_over, containing=containing)
 
     def look(each: AskedLook) -> _Taken:
         try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from shared.domain.config import Policy
+from shared.domain.containment import MISSING_WORDS
 from shared.domain.errors import Misconfigured
 from shared.domain.host import Host
 from shared.domain.next_step import NextStep
@@ -16,6 +17,7 @@ from shared.guard.proofs import proof_rules
 from shared.settings.server import WORKSPACES
 from workers.agents.assigning import Assigning
 from workers.agents.bench import StepBench, workspace_name
+from workers.agents.containment.containing import UNCONFINED, ConfinementOf, HostContainment
 from workers.agents.means import AgentMeans
 from workers.agents.ports import AccessOf, CallsOf, NotesOf, RunnerOf
 from workers.agents.process_signs import look_at_processes
@@ -55,6 +57,7 @@ class Agents:
     snapshot_every: float = SNAPSHOT_EVERY
     limits: WorkspaceLimits = field(default_factory=WorkspaceLimits)
     spending: Spending = field(default_factory=Unmetered)
+    confinement_of: ConfinementOf = lambda _: UNCONFINED
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,11 @@ class PassMeans:
     def _on_host(self, host: Host, parts: PassParts) -> OpenMeans:
         shell = self._connections.shell(host, parts.record, parts.secrets.masker)
         if parts.containing is not None and parts.containment_required:
-            require_containment(host, shell, parts.containing)
+            try:
+                require_containment(host.name, shell, parts.containing)
+            except Misconfigured:
+                shell.close()
+                raise
         means = _shell_means(shell, parts)
         return OpenMeans(means, shell, lambda: means.gave_secrets)
 
@@ -159,6 +166,9 @@ class PassMeans:
             snapshot_every=agents.snapshot_every,
             masker=parts.secrets.masker,
             spending=agents.spending,
+            containing=HostContainment(
+                on_host.shell, agents.confinement_of(place.host.name), repository.name
+            ),
         )
         assigning = Assigning(
             parts.order,
@@ -268,17 +278,18 @@ def _shell_means(shell: Shell, parts: PassParts) -> ShellMeans:
     )
 
 
-def require_containment(host: Host, shell: Shell, containing: Containing) -> None:
+def require_containment(host: str, shell: Shell, containing: Containing) -> None:
     """Raise Misconfigured for a host on which looks cannot run contained."""
     found = shell.containment(containing.hidden)
-    if not found.is_there:
-        shell.close()
-        raise Misconfigured(
-            f"{host.name}: the policy requires a containment for looks, and the host has none "
-            f"({found.missing}{f': {found.said}' if found.said else ''})",
-            stage="guard",
-            next_step=NextStep.of("host check", host.name),
-        )
+    if found.missing is None:
+        return
+    said = f" ({found.said})" if found.said else ""
+    raise Misconfigured(
+        f"{host}: the policy lets nothing run where looks cannot run contained, and there "
+        f"they cannot: {MISSING_WORDS[found.missing]}{said}",
+        stage="guard",
+        next_step=NextStep.of("host check", host),
+    )
 
 
 def require_setup_allowed(repository: Repository, judge: Judge) -> None:

@@ -33,13 +33,15 @@ from shared.store import claims, looks, rejected_deliveries, reviews
 from shared.store.database import Database
 from shared.store.jobs import require_held
 from shared.store.reviews import ReviewedDelivery, StoredReview
+from workers.agents.agent_task import AgentTask
 from workers.agents.bench import StepBench
+from workers.agents.containment.containing import HostContainment
 from workers.agents.development import dev_task
 from workers.agents.outcomes import agent_outcome
 from workers.agents.process_signs import look_at_processes
 from workers.agents.review import FORM, MOST_PATCH, READING, ReviewOrder, read_review, review_text
 from workers.agents.review import reviewers_of as reviewers_named
-from workers.agents.running import AgentRuns, AgentTask
+from workers.agents.running import AgentRuns
 from workers.agents.task_text import Assignment
 from workers.agents.workspaces.values import Workspace
 from workers.agents.workspaces.workspaces import Workspaces
@@ -154,6 +156,7 @@ class Reviewer:
                     snapshot_every=agents.snapshot_every,
                     masker=review.masker,
                     spending=agents.spending,
+                    containing=HostContainment(shell, agents.confinement_of(host.name), own.name),
                 )
                 fresh = partial(workspaces.restore, workspace, review.delivery.tree)
                 asking = _Asking(hold, review, log, runs, self._text(workspaces, review), fresh)
