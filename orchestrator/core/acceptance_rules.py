@@ -13,10 +13,10 @@ from orchestrator.core.decisions import (
     CloseInterventions,
     Decision,
     Enqueue,
-    InterventionKind,
     OpenIntervention,
     SettleDelivery,
 )
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.core.lessons import lesson
 from orchestrator.core.state import RunState, StepState, WaitsFor
 from orchestrator.core.step_rules import (

@@ -12,10 +12,10 @@ from orchestrator.core.decisions import (
     EndCheckpoint,
     Enqueue,
     FreeJob,
-    InterventionKind,
     OpenIntervention,
     SettleDelivery,
 )
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.core.retry_rules import put_off
 from orchestrator.core.state import RunState
 from shared.domain.budget import may_postpone

@@ -8,9 +8,9 @@ from orchestrator.core.decisions import (
     CancelJobs,
     CloseInterventions,
     Decision,
-    InterventionKind,
     OpenIntervention,
 )
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.core.state import RunState, StepState, WaitsFor
 from orchestrator.core.step_rules import StepAdvance, after_draft, ask_planner
 from shared.domain.changed_plan import needs_left, renumber

@@ -7,9 +7,9 @@ from orchestrator.core.decisions import (
     CloseInterventions,
     Decision,
     Enqueue,
-    InterventionKind,
     OpenIntervention,
 )
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.core.retry_rules import pause, put_off, retry_limit
 from orchestrator.core.state import StepState, WaitsFor
 from shared.domain.approval import ApprovalRequest

@@ -12,12 +12,12 @@ from orchestrator.core.decisions import (
     Enqueue,
     FreeJob,
     Grant,
-    InterventionKind,
     OpenIntervention,
     ResumeRuns,
     StartRuns,
     TellPolicy,
 )
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.core.look_rules import (
     after_task_looks,
     is_of_other_turn,

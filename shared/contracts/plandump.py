@@ -51,15 +51,16 @@ def dump_plan(plan: Plan) -> str:
     if plan.autonomy is not None:
         document["autonomy"] = plan.autonomy
     document["steps"] = [_step(step, depends[step.ordinal], keys) for step in plan.steps]
-    return _dump(document)
+    return dump_document(document)
 
 
 def dump_subtasks(subtasks: tuple[Subtask, ...]) -> str:
     """The text that `load_revision` reads as these subtasks."""
-    return _dump({"subtasks": _subtasks(subtasks)})
+    return dump_document({"subtasks": _subtasks(subtasks)})
 
 
-def _dump(document: dict[str, Any]) -> str:
+def dump_document(document: dict[str, Any]) -> str:
+    """The document as YAML, in which text of several lines is a block."""
     return visible_yaml(
         lambda unicode: yaml.dump(
             document, Dumper=_Dumper, sort_keys=False, allow_unicode=unicode, width=100

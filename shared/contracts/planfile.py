@@ -15,7 +15,7 @@ from shared.contracts.plandump import dump_plan, dump_subtasks
 from shared.contracts.yamltext import YamlText, read_yaml
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
-from shared.domain.next_step import Advice, Blank, NextStep
+from shared.domain.next_step import Advice, Blank, NextStep, edit_file
 from shared.domain.plan import (
     Author,
     OnFailure,
@@ -54,7 +54,7 @@ def load_plan(text: str, *, policy: Policy, source: str | None = None) -> Plan:
     that names a planner is revised by that planner. A subtask without a timeout gets the policy's.
     Raises Rejected, at stage `plan`, for every fault, naming line, path, value and what is allowed.
     """
-    step = NextStep.of("task submit", plan=source or "FILE")
+    step = edit_file(source or "FILE")
     origin = Origin(source or "the plan", "plan", step)
     return _plan(read_yaml(text, origin), policy, origin)
 

@@ -91,7 +91,6 @@ class Subject:
 class ApprovalRequest:
     """A text that waits for a person's approval, and why.
 
-    `rule` and `reason` come from the verdict; `piece` is the part of the text that caused it.
     `rollback` would undo the command, if its step is revised; the approval does not cover it.
     `rule` and `reason` come from the verdict; `piece` is the part of the text that caused it. The
     `preview` shows what the text would change; None if nobody has looked. It binds nothing.

@@ -10,6 +10,7 @@ from typing import Any
 
 from shared.domain.agent import ExecutionMode
 from shared.domain.compliance import Violation
+from shared.domain.containment import Networks
 from shared.domain.prediction import Prediction
 from shared.domain.preview import Preview
 from shared.domain.question import Question
@@ -189,7 +190,8 @@ class AgentResult:
     work. `ended_by`, `left_over` and `unknown` mean what they mean for a command. `unpaid` is the
     cap that its next call to a model would have exceeded, if that is why it did not finish.
     `structured` is its answer in the form that it was asked for. `not_started` says why its runner
-    could not be started at all. Only who ran it has its `output`:
+    could not be started at all. `networks` is what its containment let it reach, None if it did not
+    run contained. Only who ran it has its `output`:
     it is kept apart from the rest.
     """
 
@@ -225,6 +227,7 @@ class AgentResult:
     unpaid: CapReached | None = None
     structured: dict[str, Any] | None = None
     not_started: str = ""
+    networks: Networks | None = None
 
     @property
     def ok(self) -> bool:
@@ -264,7 +267,8 @@ class Attempt:
     that ran afterwards, None if there is none. A `rollback` undoes, in a later pass, what the
     subtask of that number and revision did. A `look` shows a planner something before it answers:
     its subtask is 0, and its step is 0 while the task as a whole is planned. `reason` is text for
-    people: no code reads it.
+    people: no code reads it. `rule` has refused the text, or has let one run that asks, where no
+    person did; `preview` is what was seen then, or in a dry run.
     `prediction` is the result of a dry run; `told_by_person` is a person's answer about an unknown
     outcome.
     """

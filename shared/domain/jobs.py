@@ -101,7 +101,7 @@ class Job:
     operator's note for the planner; `answer` is a person's answer to the question of the step;
     `cancel_attempt` is the key of the attempt of this pass that an operator cancelled; `looks` are
     the rounds of looks that its planning has taken, or that it is to take; `age` is the seconds
-    since the job was created.
+    since the job was created; `target` is where its run works, if it is of one.
     """
 
     id: int
@@ -120,6 +120,7 @@ class Job:
     looks: int = 0
     age: float = 0.0
     token: str = ""
+    target: str | None = None
 
     @property
     def claim(self) -> Claim:

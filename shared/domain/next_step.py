@@ -75,6 +75,11 @@ class ShellCommand:
     text: str
 
 
+def edit_file(path: object) -> ShellCommand:
+    """Open a file in the person's editor: what leads on where its text is wrong."""
+    return ShellCommand(f"${{EDITOR:-vi}} {shlex.quote(str(path))}")
+
+
 Advice = NextStep | ShellCommand
 """Everything that can be advised."""
 

@@ -301,7 +301,10 @@ def in_order(subtasks: Iterable[S]) -> tuple[S, ...]:
     while waiting:
         ready = next((s for s in waiting if keys.issuperset(s.needs)), None)
         if ready is None:
-            raise Rejected("the needs of the subtasks form a cycle", stage="plan")
+            keys_left = ", ".join(subtask.key for subtask in waiting)
+            raise Rejected(
+                f"these subtasks need one another in a circle: {keys_left}", stage="plan"
+            )
         waiting.remove(ready)
         placed.append(ready)
         keys.add(ready.key)

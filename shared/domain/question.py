@@ -67,7 +67,7 @@ def choice(
         return answer
     listed = ", ".join(f"{number}: {option}" for number, option in enumerate(question.options, 1))
     raise Rejected(
-        f"{answer!r} is none of the answers; there are {listed}",
+        f"{answer!r} is not one of the answers: {listed}",
         stage="input",
         next_step=next_step,
     )

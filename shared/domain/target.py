@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from shared.domain.agent import STARTABLE
+from shared.domain.containment import AgentContainment
 from shared.domain.delivery import Trust
 from shared.domain.host import Host
 
@@ -172,7 +173,8 @@ class RepositoryReport:
     `detail` is what the fault is about, in the words of git or the host. `branch` is where work
     starts, None for a commit that is on none; `branches` are some of those that there are.
     `uncommitted` counts the files that differ from the last commit, `links_out` are symbolic links
-    that lead out of the tree. `programs` are those of runners that the host has.
+    that lead out of the tree. `programs` are those of runners that the host has, `agents` is how
+    they run there, None where nobody asked.
     """
 
     git: str | None = None
@@ -185,6 +187,7 @@ class RepositoryReport:
     fault: RepositoryFault | None = None
     detail: str = ""
     programs: tuple[RunnerProgram, ...] = ()
+    agents: AgentContainment | None = None
 
 
 Target = Host | Repository

@@ -3,6 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+CRITICAL: Final = "critical"
+"""The rule of what a plan calls critical (S0.88)."""
+
+NOT_PLANNED: Final = "plan"
+"""The rule of what was not approved with its plan, under `autonomy: plan`."""
 
 
 class VerdictKind(StrEnum):

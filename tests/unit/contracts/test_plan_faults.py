@@ -41,7 +41,7 @@ def test_a_fault_in_a_plan_is_told(case: Case) -> None:
     assert error.reason.startswith("site.yaml: ")
     assert (error.stage, command_line(error.next_step)) == (
         "plan",
-        "replan task submit --plan site.yaml",
+        "${EDITOR:-vi} site.yaml",
     )
     for words in case.says:
         assert words in error.reason

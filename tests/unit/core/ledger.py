@@ -7,6 +7,7 @@ session is known from what was accepted, in its order.
 from dataclasses import dataclass, field
 
 from orchestrator.core import decisions as d
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.core.state import RunState, StepState, WaitsFor
 from shared.domain.delivery import (
     Acceptance,
@@ -128,7 +129,7 @@ class Ledger:
         assert pending, f"{name} is forgotten"
 
     def check_at_rest(
-        self, run: RunState, jobs: dict[int | None, Jobs], asked: set[d.InterventionKind]
+        self, run: RunState, jobs: dict[int | None, Jobs], asked: set[InterventionKind]
     ) -> None:
         """With no fact on its way, whatever can be judged, reviewed or published is."""
         queue = [s for s in run.steps.values() if _queued(s)]
@@ -145,12 +146,12 @@ class Ledger:
                 _check_accepting(step, jobs.get(step.ordinal, {}))
         self._check_checkpoint(run, jobs.get(None, {}), asked)
 
-    def _check_checkpoint(self, run: RunState, jobs: Jobs, asked: set[d.InterventionKind]) -> None:
+    def _check_checkpoint(self, run: RunState, jobs: Jobs, asked: set[InterventionKind]) -> None:
         present = run.checkpoint
         under_way = present.phase is CheckpointPhase.UNDER_WAY
         assert jobs == ({JobKind.CHECKPOINT: present.postponed} if under_way else {})
         waits = present.phase in {CheckpointPhase.WAITING, CheckpointPhase.HELD}
-        assert waits is (d.InterventionKind.CHECKPOINT in asked), "asked about another checkpoint"
+        assert waits is (InterventionKind.CHECKPOINT in asked), "asked about another checkpoint"
         unpublished = any(s.phase is StepPhase.ACCEPTED for s in run.steps.values())
         if unpublished and not any(s.phase in BUSY for s in run.steps.values()):
             assert under_way or waits, "accepted, and nobody publishes it"

@@ -10,11 +10,11 @@ import pytest
 from orchestrator.core.decisions import (
     Decision,
     Enqueue,
-    InterventionKind,
     Learn,
     OpenIntervention,
     SettleDelivery,
 )
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.core.state import WaitsFor
 from shared.domain import facts as f
 from shared.domain.budget import Ending

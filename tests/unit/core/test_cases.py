@@ -12,7 +12,8 @@ from orchestrator.core.decisions import Decision
 from shared.domain import facts as f
 from shared.domain.approval import plan_digest
 from shared.domain.plan import Plan, Step
-from shared.wire import decode_fact, from_json, to_json
+from shared.fact_wire import decode_fact
+from shared.wire import from_json, to_json
 from tests.unit.core.actors import APPROVALS
 from tests.unit.core.given import (
     PLANNER,

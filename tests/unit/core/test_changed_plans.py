@@ -6,9 +6,9 @@ from orchestrator.core.decisions import (
     AddSteps,
     CloseInterventions,
     Enqueue,
-    InterventionKind,
     OpenIntervention,
 )
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.core.state import WaitsFor
 from shared.domain import facts as f
 from shared.domain.jobs import JobKind

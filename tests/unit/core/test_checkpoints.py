@@ -9,10 +9,10 @@ from orchestrator.core.decisions import (
     Decision,
     EndCheckpoint,
     Enqueue,
-    InterventionKind,
     OpenIntervention,
     SettleDelivery,
 )
+from orchestrator.core.intervention_kind import InterventionKind
 from shared.domain import facts as f
 from shared.domain.budget import Ending
 from shared.domain.config import Policy

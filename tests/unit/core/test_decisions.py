@@ -6,6 +6,7 @@ import pytest
 
 from orchestrator import coordinator, outbox
 from orchestrator.core import decisions as d
+from orchestrator.core.intervention_kind import InterventionKind
 
 
 class NewDecision:
@@ -28,5 +29,5 @@ def test_the_decisions_are_those_of_the_module() -> None:
         kind
         for kind in vars(d).values()
         if isinstance(kind, type) and kind.__module__ == d.__name__ and kind.__doc__
-    } - {d.InterventionKind}
+    } - {InterventionKind}
     assert defined == set(get_args(d.Decision))

@@ -11,9 +11,9 @@ from orchestrator.core.decisions import (
     CloseInterventions,
     Decision,
     Enqueue,
-    InterventionKind,
     OpenIntervention,
 )
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.core.machine import advance, hold_to_the_law
 from orchestrator.core.state import RunState, TaskState, WaitsFor
 from orchestrator.core.transitions import MOVES_NO_STEP, STEP_TRANSITIONS, TASK_TRANSITIONS

@@ -1,6 +1,7 @@
 """Rounds of looks: the same planning goes on, and a new one counts from the beginning."""
 
-from orchestrator.core.decisions import Enqueue, InterventionKind, KeepLooks, OpenIntervention
+from orchestrator.core.decisions import Enqueue, KeepLooks, OpenIntervention
+from orchestrator.core.intervention_kind import InterventionKind
 from shared.domain import facts as f
 from shared.domain.jobs import JobKind
 from shared.domain.look import NOT_LOOKED, Looking

@@ -1,6 +1,7 @@
 """Whole stories from the requirements, told fact by fact."""
 
-from orchestrator.core.decisions import Enqueue, InterventionKind, OpenIntervention
+from orchestrator.core.decisions import Enqueue, OpenIntervention
+from orchestrator.core.intervention_kind import InterventionKind
 from shared.domain.approval import ApprovalRequest, Subject, SubtaskPart, SubtaskPlace
 from shared.domain.budget import Ending
 from shared.domain.facts import PassFinished, ResumeRequested

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from orchestrator.core import decisions as d
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.core.machine import advance
 from orchestrator.core.state import RunState, TaskState, WaitsFor
 from shared.domain import facts as f
@@ -71,7 +72,7 @@ class World:
     task: TaskState = field(default_factory=TaskState)
     runs: dict[int, RunState] = field(default_factory=dict)
     jobs: dict[tuple[int | None, int | None, JobKind], OpenJob] = field(default_factory=dict)
-    asked: set[tuple[int | None, int | None, d.InterventionKind]] = field(default_factory=set)
+    asked: set[tuple[int | None, int | None, InterventionKind]] = field(default_factory=set)
     ledger: Ledger = field(default_factory=Ledger)
     settled: set[tuple[int, int, int]] = field(default_factory=set)
     mail: deque[tuple[int | None, f.Fact]] = field(default_factory=deque)
@@ -370,7 +371,7 @@ class World:
         asked = {kind for of, at, kind in self.asked if (of, at) == (run, ordinal)}
         if phase in HELD_UP:
             assert asked, "a step waits and nobody was asked"
-        shown = d.InterventionKind.DELIVERY in asked
+        shown = InterventionKind.DELIVERY in asked
         assert shown is (step.waits_for is WaitsFor.ACCEPTANCE), "asked about another delivery"
         if phase in AT_WORK:
             job = self.jobs.get((run, ordinal, JobKind.EXECUTE))

@@ -30,6 +30,8 @@ ENDS: Final = {
     "orchestrator/cli/worker_commands.py": {"os.execve"},
     "orchestrator/cli/gateway_commands.py": {"os.execve"},
     "orchestrator/embedded/tether.py": {"os.execvp", "os._exit", "sys.exit"},
+    # What is in the background ends; whoever began it has been told why.
+    "orchestrator/cli/stack_commands.py": {"SystemExit"},
     # The output is closed: nobody reads the answer of a command.
     "orchestrator/cli/terminal.py": {"SystemExit"},
     # Not of a process that works: the health check, what speaks with an agent on its host, Flower's

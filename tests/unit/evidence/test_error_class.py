@@ -1,11 +1,13 @@
 """The class of an error follows from the results of the attempt (S1.32)."""
 
+import re
 from datetime import UTC, datetime
 
 import pytest
 
 from shared.domain.attempt import Attempt, CommandResult, Outcome
 from shared.domain.error_class import ErrorClass
+from tests.unit.shells.test_held_locks import HELD_BY_NOBODY, HELD_BY_SOMEBODY
 from workers.evidence.error_class import class_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -51,3 +53,19 @@ def test_the_way_it_ended_tells_where_words_do_not(
 
 def test_no_attempt_says_nothing() -> None:
     assert class_of(None) is ErrorClass.OTHER
+
+
+RIGHTS = re.compile(r"permission denied|not permitted|EACCES|superuser|root", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("output", HELD_BY_SOMEBODY)
+def test_a_held_lock_is_worth_another_try(output: str) -> None:
+    assert class_of(failed_attempt(output)) is ErrorClass.BUSY
+
+
+@pytest.mark.parametrize("output", [each for each in HELD_BY_NOBODY if "fork" not in each])
+def test_a_lock_that_nobody_holds_is_not_worth_one(output: str) -> None:
+    """Messages about rights are of the class of rights, whatever lock they name."""
+    found = class_of(failed_attempt(output))
+    assert found is not ErrorClass.BUSY
+    assert (found is ErrorClass.RIGHTS) is (RIGHTS.search(output) is not None)

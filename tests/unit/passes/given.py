@@ -16,7 +16,7 @@ from shared.secrets.sent import as_sent
 from tests.fakes.scripted_shell import ScriptedShell
 from workers.passes.clock import Clock
 from workers.passes.passes import carry_out
-from workers.passes.ports import PassLog, PassOrder, PassResult, Undo
+from workers.passes.ports import Granted, PassLog, PassOrder, PassResult, Undo
 from workers.shells.door import Judge
 from workers.shells.means import ShellMeans
 from workers.shells.ports import Shell
@@ -193,11 +193,11 @@ class Approving:
         assert subtask
         return self.approved(text)
 
-    def spend(self, subtask: int, text: str, key: str) -> bool:
-        granted = self.holds(subtask, text)
-        if granted:
-            self.used.append((text, key))
-        return granted
+    def spend(self, subtask: int, text: str, key: str) -> Granted | None:
+        if not self.holds(subtask, text):
+            return None
+        self.used.append((text, key))
+        return Granted()
 
 
 @dataclass
@@ -210,8 +210,9 @@ class OnceApproved:
     def holds(self, subtask: int, text: str) -> bool:  # noqa: ARG002
         return text in self.texts and text not in self.used
 
-    def spend(self, subtask: int, text: str, key: str) -> bool:  # noqa: ARG002
-        return text in self.texts and self.used.setdefault(text, key) == key
+    def spend(self, subtask: int, text: str, key: str) -> Granted | None:  # noqa: ARG002
+        mine = text in self.texts and self.used.setdefault(text, key) == key
+        return Granted() if mine else None
 
 
 def shell_means(

@@ -8,6 +8,7 @@ from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.errors import Misconfigured
 from shared.domain.plan import SubtaskKind
+from shared.domain.preview import Preview
 from shared.domain.snippet import as_command
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.passes.given import (
@@ -22,13 +23,15 @@ from tests.unit.passes.given import (
     subtask,
 )
 from workers.passes.passes import carry_out
-from workers.passes.ports import PassOrder, PassResult, Unapproved
+from workers.passes.ports import Approvals, Granted, PassOrder, PassResult, Unapproved
+
+SEEN = Preview(exit_code=0)
 
 
 def passed(
     given: PassOrder,
     shell: ScriptedShell,
-    approvals: OnceApproved | None = None,
+    approvals: Approvals | None = None,
     *,
     judge: ScriptedJudge | None = None,
     log: MemoryLog | None = None,
@@ -184,3 +187,20 @@ def test_a_snippet_is_asked_about_in_the_bytes_that_reach_the_host() -> None:
     (one,) = passed(order(code), ScriptedShell(default=None)).unapproved
     assert isinstance(one, Unapproved)
     assert one.text == as_command("result = 1")
+
+
+class AllowedByRule:
+    """A rule lets every text run, as it would be previewed."""
+
+    def holds(self, subtask: int, text: str) -> bool:  # noqa: ARG002
+        return False
+
+    def spend(self, subtask: int, text: str, key: str) -> Granted:  # noqa: ARG002
+        return Granted("effects: sed -i", SEEN)
+
+
+def test_what_a_rule_lets_run_is_recorded_with_it_from_the_start() -> None:
+    log = MemoryLog()
+    passed(order("ask-edit", "fine"), ScriptedShell(), AllowedByRule(), log=log)
+    for listed in (log.begun, log.ended):
+        assert [(a.rule, a.preview) for a in listed] == [("effects: sed -i", SEEN), (None, None)]

@@ -1,5 +1,6 @@
 """What a site allows by its effects: only what a preview shows whole, in bounds, and tested."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -28,6 +29,7 @@ def allows(
     text: str = EDIT,
     fields: Sequence[str] = GOOD,
     *,
+    tested: Sequence[str] = GOOD,
     subtask: Subtask | None = None,
     policy: Policy | None = None,
     rule: EffectRule = RULE,
@@ -48,19 +50,37 @@ def allows(
         pass_no=1,
         policy=policy or Policy(),
     )
-    told = "".join(f"{each}\0" for each in (*fields, "done=yes"))
-    host = ScriptedShell(default=told)
+    alone, with_test = (
+        "".join(f"{each}\0" for each in (*told, "done=yes")) for told in (fields, tested)
+    )
+    host = ScriptedShell({re.compile("nginx -t"): with_test}, default=alone)
     approvals = EffectApprovals(
         NothingApproved(), order, host, guard, lambda g: PassJudge(g, Masker()), Masker()
     )
-    return approvals.spend(1, text, "key"), host.commands
+    granted = approvals.spend(1, text, "key")
+    if granted is not None:
+        assert granted.rule == "effects: sed -i"
+        assert granted.preview is not None
+        assert granted.preview.complete
+    return granted is not None, host.commands
 
 
 def test_an_edit_in_bounds_that_passes_its_test_is_allowed() -> None:
     allowed, asked = allows()
     assert allowed
-    assert len(asked) == 1
-    assert "nginx -t" in asked[0]
+    assert ["nginx -t" in each for each in asked] == [False, True]
+
+
+def test_what_its_test_changes_is_no_effect_of_the_command() -> None:
+    written = (*GOOD, "created=/run/nginx.pid", f"is={STATE}", "service=x")
+    assert allows(tested=written)[0]
+
+
+@pytest.mark.parametrize(
+    "tested", [("code=1", *GOOD[1:]), (*GOOD, "ended=time"), ("none=overlay",)]
+)
+def test_what_does_not_pass_its_test_asks_a_person(tested: Sequence[str]) -> None:
+    assert allows(tested=tested)[0] is False
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_missing_programs_are_told_on_one_line(programs: Path) -> None:
     reports = try_runners()
     assert [each.state for each in reports] == [*[RunnerState.MISSING] * 3, RunnerState.NOT_TRIED]
     assert describe_missing(reports[:3]) == (
-        "not installed on this machine: claude-code (pip install 'replan[agents]'), "
+        "not installed on this machine: claude-code (pip install claude-agent-sdk), "
         "codex (npm install -g @openai/codex), acp (opencode) (npm install -g opencode-ai)"
     )
 
