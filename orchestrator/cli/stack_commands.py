@@ -8,6 +8,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,19 +19,23 @@ from orchestrator.cli.example_plans import example_plan
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.passphrase import TerminalPassphrases
 from orchestrator.cli.reply import Result
-from orchestrator.cli.tables import in_colour, next_step, plain
+from orchestrator.cli.tables import in_colour, next_step, plain, show_markdown
+from orchestrator.cli.terminal import Terminal
 from shared.domain.config import MODEL_PROVIDERS
-from shared.domain.errors import Rejected
-from shared.domain.exits import ExitCode
+from shared.domain.errors import Rejected, ReplanError
+from shared.domain.exits import ExitCode, code_of
 from shared.domain.next_step import NextStep, ShellCommand
 from shared.domain.task import TaskPhase
 from shared.settings import RunningElsewhere, Settings, load_settings, usual_data_dir
 
 if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
     from orchestrator.embedded.stage import Stage
+    from orchestrator.embedded.watched import ChildEvent
 
 _LOOK_EVERY = 1.0
 """Seconds between two looks at whether the supervisor itself still runs."""
+
+_EVENTS = {kind: f"process_{kind}" for kind in ("started", "ready", "died", "stopped")}
 
 
 def register(app: typer.Typer) -> None:
@@ -46,33 +51,113 @@ def up(
     executors: Annotated[
         int, typer.Option(min=1, max=64, help="The number of executor processes.")
     ] = 1,
+    detach: Annotated[
+        bool,
+        typer.Option(
+            "--detach", help="Return once everything is up, and leave it running; see `down`."
+        ),
+    ] = False,
 ) -> Result:
     """Run Postgres, Valkey, a coordinator, workers and a model gateway here until Ctrl-C.
 
     Meanwhile, other commands of this user find them automatically. If REPLAN_DATABASE_URL and
-    REPLAN_BROKER_URL are set, those servers are used instead of embedded ones.
+    REPLAN_BROKER_URL are set, those servers are used instead of embedded ones. With --detach they
+    outlive this terminal: `replan down` stops them, `replan logs` shows what they say.
     """
     from orchestrator.acts.signing import Signer
-    from orchestrator.embedded.stack import run_stack
-    from orchestrator.embedded.watched import ChildEvent
 
     settings = load_settings(call.environ, call.config_file, find_running=False)
     folder = data_dir or settings.server.data_dir
+    if call.human and sys.stdin.isatty():
+        Signer(settings.server.approval_key_dir or folder, TerminalPassphrases())
+    run = partial(_run, call, settings, folder, executors)
+    if detach:
+        return _in_background(call, settings, folder, run)
 
-    def tell(event: ChildEvent) -> None:
+    def tell(event: "ChildEvent") -> None:
         if event.kind in {"ready", "died"} and call.human:
             with _ignore_closed_terminal():
                 call.complaints.print(f"{plain(event.name)} {event.kind} {plain(event.detail)}")
 
-    if call.human and sys.stdin.isatty():
-        Signer(settings.server.approval_key_dir or folder, TerminalPassphrases())
+    def say_up() -> None:
+        with _ignore_closed_terminal():
+            _show_up(call.complaints, settings, folder, "")
+
+    return run(tell=tell, say_up=say_up)
+
+
+def _in_background(
+    call: Invocation, settings: Settings, folder: Path, run: Callable[..., Result]
+) -> Result:
+    """Run everything in another process; this one returns once it is up."""
+    from orchestrator.embedded.background import Foreground, split
+    from orchestrator.embedded.folder import refuse_held
+
+    refuse_held(folder)
+    part = split(folder / "logs" / "up.log")
+    if not isinstance(part, Foreground):
+        call.console, call.complaints = Terminal(), Terminal(stderr=True)  # they write to the log
+        try:
+            return run(tell=_logging(settings), say_up=part.tell_up)
+        except ReplanError as error:
+            if part.tell_failure(error):
+                raise SystemExit(code_of(error)) from error  # it is shown where `up` was typed
+            raise
+    part.await_up()
+
+    def show(console: Console) -> None:
+        _show_up(console, settings, folder, f" in the background (process {part.pid})")
+        again = f"{finding(settings, folder)}{program()}"
+        next_step(console, ShellCommand(f"{again} logs --follow"))
+        next_step(console, ShellCommand(f"{again} down"))
+
+    return Result("up", {"data_dir": str(folder), "pid": part.pid}, show)
+
+
+def _show_up(console: Console, settings: Settings, folder: Path, where: str) -> None:
+    console.print(f"[green]up[/]{where}; data in {plain(folder)}, logs in {plain(folder)}/logs")
+    submit = f"task submit --plan {example_plan('hello.yaml', anywhere=True)} --local --wait"
+    next_step(console, ShellCommand(f"{finding(settings, folder)}{program()} {submit}"))
+
+
+def _logging(settings: Settings) -> "Callable[[ChildEvent], None]":
+    """What logs the events of processes, as those log their own."""
+    import structlog
+
+    from shared.logs import configure_logs
+
+    configure_logs(settings.server.log_level)
+    log = structlog.get_logger()
+
+    def tell(event: "ChildEvent") -> None:
+        detail = {"detail": event.detail} if event.detail else {}
+        log.info(_EVENTS[event.kind], process=event.name, pid=event.pid, **detail)
+
+    return tell
+
+
+def _run(
+    call: Invocation,
+    settings: Settings,
+    folder: Path,
+    executors: int,
+    *,
+    tell: "Callable[[ChildEvent], None]",
+    say_up: Callable[[], None],
+) -> Result:
+    """Run everything until a signal asks for the end."""
+    from orchestrator.embedded.stack import run_stack
+
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     gateway = settings.server.gateway_url if settings.is_given("gateway_url") else ""
+    environ = dict(call.environ)
+    if call.config_file is not None:
+        environ["REPLAN_CONFIG"] = str(call.config_file.absolute())
     stack = run_stack(
         folder,
-        call.environ,
+        environ,
         existing=_existing(settings),
         executors=executors,
         gateway=gateway,
@@ -80,17 +165,7 @@ def up(
     )
     with stack as running:
         RunningElsewhere(usual_data_dir(call.environ)).note(folder)
-        with _ignore_closed_terminal():
-            call.complaints.print(
-                f"[green]up[/]; data in {plain(folder)}, logs in {plain(folder)}/logs"
-            )
-            next_step(
-                call.complaints,
-                ShellCommand(
-                    f"{finding(settings, folder)}{program()} task submit "
-                    f"--plan {example_plan('hello.yaml', anywhere=True)} --local --wait"
-                ),
-            )
+        say_up()
         while not stop.wait(_LOOK_EVERY):
             running.supervisor.check()
     return Result("up", {"data_dir": str(folder)}, lambda console: console.print("down"))
@@ -124,6 +199,11 @@ def _existing(settings: Settings) -> tuple[str, str] | None:
     return settings.server.database_url, settings.server.broker_url
 
 
+def _offer_removal(console: Console, folder: Path) -> None:
+    console.print("To remove all of it:")
+    next_step(console, ShellCommand(f"rm -r {shlex.quote(str(folder))}"))
+
+
 def demo(
     call: Invocation,
     *,
@@ -150,10 +230,13 @@ def demo(
     from orchestrator.acts.watch import watch
     from orchestrator.cli.answers import Demonstration
     from orchestrator.cli.follow import print_message, telling
+    from orchestrator.cli.recap_table import show_recap
     from orchestrator.views.projects import project_view
+    from orchestrator.views.recap import recap
     from orchestrator.views.report import report
     from orchestrator.words.projects import completion_report
-    from orchestrator.words.report import markdown
+    from orchestrator.words.proofs import summary
+    from orchestrator.words.report import counts, markdown
 
     stage_in = _stage(call, planner, agents=agents, project=project)
     folder = Path(tempfile.mkdtemp(prefix="replan-demo-"))
@@ -175,15 +258,23 @@ def demo(
             with caller.reading("task.report") as connection:
                 compiled = report(connection, ref)
                 managed = project_view(connection, ref) if project else None
+                came = recap(connection, view)
     told = markdown(compiled) if managed is None else completion_report(managed)
     (folder / "report.md").write_text(told + "\n", encoding="utf-8")
 
     look = ShellCommand(f"less {folder}/report.md")
 
     def show(console: Console) -> None:
-        console.out(f"\n{told}\n", highlight=False)
+        console.print()
+        if managed is None:
+            show_recap(console, came)
+            console.print(counts(compiled), highlight=False)
+            if compiled.proofs:
+                console.print(summary(compiled.proofs), highlight=False)
+        else:
+            show_markdown(console, told)
         console.print(
-            f"[bold]{ref}[/] is {in_colour(view.phase)}. Nothing is left running. To look again:"
+            f"\n[bold]{ref}[/] is {in_colour(view.phase)}. Nothing is left running. To look again:"
         )
         next_step(console, look)
         data = folder / "data"
@@ -194,6 +285,7 @@ def demo(
             next_step(console, ShellCommand(f"{again} project status {ref}"))
         for each in stage.attempts:
             next_step(console, ShellCommand(f"{again} attempt show {ref}{each}"))
+        _offer_removal(console, folder)
 
     done = view.phase == TaskPhase.DONE
     return Result(

@@ -7,6 +7,7 @@ planner is a runbook, so that no key and no network is needed.
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,10 +42,10 @@ def require_programs(environ: Mapping[str, str]) -> None:
         raise Misconfigured("git is not installed; agents work in git repositories", stage="demo")
     if shutil.which("claude", path=path) is None:
         raise Misconfigured(
-            "Claude Code is not installed: there is no `claude` on PATH, and replan is installed "
-            "without its extra `agents`, which brings one",
+            "Claude Code is not installed: there is no `claude` on PATH, and this installation "
+            "has no `claude-agent-sdk`, which brings one",
             stage="demo",
-            next_step=ShellCommand("pip install 'replan[agents]'"),
+            next_step=ShellCommand(f"{sys.executable} -m pip install claude-agent-sdk"),
         )
 
 

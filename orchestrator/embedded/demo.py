@@ -4,6 +4,7 @@ Real commands on this machine, in a scratch folder, without root, key or network
 corrected, reach the threshold; the evidence goes to the planner; its revision succeeds.
 """
 
+import json
 import os
 import signal
 import socket
@@ -15,9 +16,11 @@ from pathlib import Path
 from orchestrator.acts.tasks import TaskRequest
 from orchestrator.embedded.port import any_free
 from orchestrator.embedded.stack import run_stack
-from orchestrator.embedded.stage import Stage, asks_nothing
+from orchestrator.embedded.stage import Stage, asks_nothing, policy_in
 from orchestrator.embedded.watched import Child
 from shared.domain.host import LOCALHOST
+
+_RUNBOOK = "runbook"
 
 _OCCUPANT = """
 import http.server, sys
@@ -34,20 +37,33 @@ def set_stage(folder: Path, environ: Mapping[str, str], planner: str) -> Iterato
     """Start everything and occupy the port; nothing is left running afterwards."""
     site = folder / "site"
     site.mkdir(parents=True, exist_ok=True)
-    environ = {**environ, **asks_nothing(folder)}
+    port, spare = any_free(), any_free()
+    if planner == _RUNBOOK:
+        environ = {**environ, **policy_in(folder, _policy(site, port, spare))}
+    else:  # what a model will want to run nobody knows
+        environ = {**environ, **asks_nothing(folder)}
     with run_stack(folder / "data", environ) as services:
-        port = any_free()
         argv = (sys.executable, "-I", "-c", _OCCUPANT, str(port))
         services.supervisor.add(
             Child(name="somebody else", argv=argv, ready=lambda: _is_taken(port))
         )
-        prompt = f"Put the status service into operation in {site} on port {port}"
+        prompt = f"Put the status service into operation in {site} on port {port} or {spare}"
         opening = (f"port {port} is already taken; now asking:", f'  "{prompt}"')
         settings = (f"planner={planner}", f"subtask_planner={planner}")
         try:
             yield Stage(services, opening, TaskRequest(prompt, (LOCALHOST.name,), settings))
         finally:
             end_service(site)
+
+
+def _policy(site: Path, port: int, spare: int) -> str:
+    """A policy that allows the server of the runbook besides what every installation allows."""
+    words = ("-I", "-u", "-m", "http.server", "--bind", "127.0.0.1", "--directory", f"{site}/www")
+    quoted = (each.replace("'", "''") for each in words)
+    operands = " ".join(f"'{each}'" for each in quoted) + f" '{port}'|'{spare}'"
+    rule = {"run": "python3", "style": "exact", "operands": operands, "directory": "."}
+    allowed = {"reason": "the server of the demonstration", "rules": [rule]}
+    return json.dumps({"allow": [allowed]})
 
 
 def end_service(site: Path) -> None:

@@ -121,9 +121,13 @@ class Process:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, number)
 
-    def end(self, number: signal.Signals, within: float) -> int:
-        """Ask it to stop; after `within` seconds kill it and its group. The exit code."""
-        self.send(number)
+    def end(self, number: signal.Signals | None, within: float) -> int:
+        """Ask it to stop (None: it was asked); after `within` seconds kill it and its group.
+
+        The exit code.
+        """
+        if number is not None:
+            self.send(number)
         code = self.wait(within)
         if code is None:
             self.send_group(signal.SIGKILL)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from orchestrator.acts.host_keys import is_loopback
 from orchestrator.acts.signing import Signer
+from orchestrator.embedded.folder import HeldFolder
 from orchestrator.embedded.port import LOOPBACK, choose
 from orchestrator.embedded.services import EmbeddedServices
 from orchestrator.embedded.supervisor import Supervisor
@@ -101,8 +102,7 @@ def _servers(
     on_event: Callable[[ChildEvent], None],
 ) -> Iterator[Stack]:
     if existing is not None:
-        data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with Supervisor(data_dir / "logs", on_event) as supervisor:
+        with HeldFolder(data_dir), Supervisor(data_dir / "logs", on_event) as supervisor:
             yield Stack(*existing, supervisor)
         return
     with EmbeddedServices(data_dir, on_event=on_event) as services:

@@ -15,17 +15,21 @@ from shared.domain.target import Repository
 from shared.store.database import Database
 
 _POLICY = """
-# A demonstration writes the programs that it then runs, and lies in a folder for temporary files:
-# elsewhere both ask. What is forbidden stays so.
+# An agent or a model writes here what then runs: elsewhere that asks. What is forbidden stays so.
 unlisted: allow
 """
 
 
+def policy_in(folder: Path, text: str) -> dict[str, str]:
+    """The variable of a policy with that text, which is put into the folder."""
+    policy = folder / "policy.yaml"
+    policy.write_text(text, encoding="utf-8")
+    return {"REPLAN_GUARD_POLICY": str(policy)}
+
+
 def asks_nothing(folder: Path) -> dict[str, str]:
     """The variable of a policy under which nothing in that folder waits for an approval."""
-    policy = folder / "policy.yaml"
-    policy.write_text(_POLICY, encoding="utf-8")
-    return {"REPLAN_GUARD_POLICY": str(policy)}
+    return policy_in(folder, _POLICY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,11 +84,13 @@ class Watched:
     _backoff: Backoff = field(default_factory=Backoff)
     _pause: float = 0.0
     _doubt: str = ""
+    _asked: bool = False
 
     def start(self) -> None:
         """Launch it; a launch that fails counts as a death."""
         self._since = self.clock()
         self._began = self._ready_since = None
+        self._asked = False
         env = None if self.child.env is None else dict(self.child.env)
         try:
             self._process = Process.launch(
@@ -121,6 +123,7 @@ class Watched:
         """Send its stop signal and do not wait; `stop` has to follow."""
         if self._process is not None:
             self._process.send(self.child.stop_signal)
+            self._asked = True
 
     def stop(self) -> None:
         """End it and whatever is left in its process group; it is not started again."""
@@ -128,7 +131,9 @@ class Watched:
         already = self.condition == "stopped"
         self.condition = "stopped"
         if process is not None:
-            code = process.end(self.child.stop_signal, self.child.stop_within)
+            # A second signal would end at once what is about to end by itself.
+            asking = None if self._asked else self.child.stop_signal
+            code = process.end(asking, self.child.stop_within)
             self.last_end = describe_exit(code)
             if not already:
                 self.tell(ChildEvent(self.child.name, "stopped", process.pid, self.last_end))

@@ -28,6 +28,6 @@ def test_what_is_not_installed_is_named_before_anything_starts(programs: Path) -
     install("git")
     error = missing()
     assert error.reason.startswith("Claude Code is not installed")
-    assert "replan[agents]" in str(error.next_step)
+    assert "claude-agent-sdk" in str(error.next_step)
     install("claude")
     agents_demo.require_programs({"PATH": str(programs)})
