@@ -1,10 +1,10 @@
 """A person's approval: who gives it, for exactly what, and what cannot be approved."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from orchestrator.core.decisions import InterventionKind
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.views.interventions import InterventionView
 from shared.domain.agent import AgentWork
 from shared.domain.approval import (
@@ -58,7 +58,7 @@ def require_approvable(view: InterventionView) -> None:
             stage="input",
             next_step=view.next_step,
         )
-    if view.kind != InterventionKind.APPROVAL or not view.wanted:
+    if not view.approvable:
         raise Rejected(
             f"{view.name} does not say what it would run: it waits because of "
             f"{view.kind.replace('_', ' ')}",
@@ -103,6 +103,11 @@ def approvals_of(
     return tuple(Approval(digest, scope, by, expires_at) for digest in digests)
 
 
+def often(given: Iterable[Approval]) -> tuple[Approval, ...]:
+    """The same approvals, each valid whenever its place comes up again: in every pass."""
+    return tuple(replace(each, scope=ApprovalScope.TASK) for each in given)
+
+
 @dataclass(frozen=True, slots=True)
 class PlacedSteps:
     """Steps of a plan, and the place where they happen."""
@@ -132,7 +137,7 @@ def texts_to_approve(
         commands.setdefault(place.host.name, []).extend(run)
     found: list[ApprovalRequest] = []
     for place, texts in listed:
-        guard = PlanGuard(guard_for(place.host.name), commands[place.host.name])
+        guard = PlanGuard(guard_for(place.host.name), commands[place.host.name], start=place.start)
         for each in texts:
             verdict = ALLOWED if each.work is not None else guard.judge(each.text)
             subject = each.subject(task, place, guard.version)

@@ -8,7 +8,7 @@ from orchestrator.acts.caller import Caller
 from orchestrator.acts.done import Done
 from orchestrator.acts.post import post
 from orchestrator.acts.verbs import act
-from orchestrator.core.decisions import InterventionKind
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.views.interventions import InterventionView
 from orchestrator.views.places import require_step
 from orchestrator.views.steps import StepLine, StepView, step_view

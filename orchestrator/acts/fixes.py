@@ -12,7 +12,7 @@ from orchestrator.acts.verbs import act
 from orchestrator.views.fixes import require_fix
 from shared.contracts.planfile import load_revision
 from shared.domain.errors import Rejected
-from shared.domain.next_step import Blank, NextStep
+from shared.domain.next_step import Blank, NextStep, edit_file
 from shared.secrets.written import holds_secret
 from shared.store import fixes
 
@@ -64,7 +64,7 @@ def edit(caller: Caller, number: int, given: PlanText) -> Done[NamedFix]:
         given.text,
         policy=caller.settings.agent,
         source=given.source,
-        next_step=NextStep.of("fix edit", fix.ref, file=Blank("FILE")),
+        next_step=edit_file(given.source),
     )
     with caller.database.begin() as connection:
         known = require_fix(connection, number)

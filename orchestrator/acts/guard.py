@@ -1,15 +1,16 @@
 """What a person may ask the guard: its verdict on a command."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.guard_policies import Under, guard_under
 from orchestrator.acts.plan_text import PlanText
-from orchestrator.acts.plan_verdicts import TextVerdict, verdicts_on_steps
+from orchestrator.acts.plan_verdicts import TextVerdict, starts_on, verdicts_on_steps
 from orchestrator.acts.verbs import act
 from shared.contracts.planfile import load_plan
-from shared.domain.errors import Rejected
+from shared.domain.errors import Misconfigured, Rejected, Transient
 from shared.domain.verdict import Verdict, VerdictKind
 from shared.guard import Guard, looks
 from shared.guard.contained_looks import ContainedLooks
@@ -78,11 +79,20 @@ def verdicts(
 def check_plan(caller: Caller, given: PlanText, under: Under) -> tuple[TextVerdict, ...]:
     """The verdict on every text of a plan, each in the knowledge of all others; nothing is run.
 
+    On a host that is enrolled, commands start in its folder; without a database that is not known.
     Raises Rejected for a plan that cannot be carried out, Misconfigured for a policy.
     """
     plan = load_plan(given.text, policy=caller.settings.agent, source=given.source)
     check_plan_secrets(plan)
-    return verdicts_on_steps(guard_under(caller, under), plan.steps, under.host or "")
+    host = under.host or ""
+    start = _start_of(caller, host) if host else None
+    return verdicts_on_steps(guard_under(caller, under), plan.steps, host, start)
+
+
+def _start_of(caller: Caller, host: str) -> str | None:
+    with suppress(Misconfigured, Transient):
+        return starts_on(caller, [host])[host]
+    return None
 
 
 def _unsendable(error: Rejected) -> Verdict:

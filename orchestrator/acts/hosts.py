@@ -1,6 +1,7 @@
 """What a person may do with hosts: enrol them, check them, label them, remove them."""
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -124,6 +125,7 @@ def check(caller: Caller, name: str) -> Done[HostCheck]:
     with caller.database.begin() as connection:
         unknown = unknown_passes.unknown_records(connection, report.passes)
         if report.runs_commands:
+            hosts.keep_sudo(connection, name, report.facts.get("sudo"))
             unknown_passes.keep(connection, name, unknown.passes)
         audit.record(
             connection, caller.actor, Act("host.check", name, {"usable": not report.blocking})
@@ -177,6 +179,8 @@ def _enrol(
     details = {"address": host.address, "fingerprint": fingerprint, "replaced": replaced}
     with caller.database.begin() as connection:
         hosts.save(connection, host, replace=replaced)
+        found = None if report is None else report.facts.get("sudo")
+        hosts.keep_sudo(connection, host.name, found)
         audit.record(connection, caller.actor, Act("host.add", host.name, details))
     return Done(Enrolment(host.name, report, fingerprint), notes=_notes(report))
 
@@ -222,7 +226,7 @@ def _check_options(options: SshOptions) -> None:
         raise Rejected(
             f"there is no key file {options.key_path}",
             stage="input",
-            next_step=ShellCommand(f"ls -l {options.key_path}"),
+            next_step=ShellCommand(f"ssh-keygen -t ed25519 -f {shlex.quote(options.key_path)}"),
         )
 
 

@@ -1,6 +1,6 @@
 """What a person may do with an intervention: answer it, approve it, deny it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -14,7 +14,7 @@ from orchestrator.acts.offered_rules import GivenRule, giving
 from orchestrator.acts.post import post
 from orchestrator.acts.signing import SigningKey
 from orchestrator.acts.verbs import act
-from orchestrator.core.decisions import InterventionKind
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.proposals.policy_file import RuleScope
 from orchestrator.views.approvals import ApprovalAnswer, in_seconds
 from orchestrator.views.interventions import InterventionView, asked_of, intervention
@@ -22,7 +22,7 @@ from orchestrator.views.places import require_step
 from orchestrator.views.steps import StepLine, step_view
 from orchestrator.views.tasks import task_view
 from orchestrator.views.values import RefValue
-from shared.domain.approval import ApprovalScope
+from shared.domain.approval import ApprovalRequest, ApprovalScope
 from shared.domain.attempt import Answer
 from shared.domain.errors import Rejected
 from shared.domain.facts import (
@@ -44,13 +44,17 @@ NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The answer to an intervention, the phase of the task or step that asked, and a given rule."""
+    """The answer to an intervention, the phase of the task or step that asked, and a given rule.
+
+    `rest` counts the other texts of the plan that were approved with it.
+    """
 
     ref: RefValue
     phase: TaskPhase | StepPhase
     intervention: str
     answer: str
     rule: GivenRule | None = None
+    rest: int = 0
 
 
 @act("intervention.answer")
@@ -76,13 +80,16 @@ def approve(
     name: str,
     scope: ApprovalScope = ApprovalScope.ONCE,
     rule: RuleScope | None = None,
+    *,
+    rest: Sequence[ApprovalRequest] = (),
 ) -> Done[Answered]:
     """Let a step run what it asks to run, exactly as shown, as often as the `scope` allows.
 
     The approval covers no other bytes, host, account or policy. With a `rule`, what would have
-    allowed it is from now on a rule of that scope. Raises Rejected when the intervention asks
-    something else, when the guard now forbids a text, when it has already been answered, and when
-    there is no such rule.
+    allowed it is from now on a rule of that scope. The `rest` of its plan (`rest_of_plan`) is
+    approved with it, each where it stands, for every pass. Raises Rejected when the intervention
+    asks something else, when the guard now forbids a text, when it has already been answered, and
+    when there is no such rule.
     """
     with caller.database.begin() as connection:
         view = intervention(connection, name)
@@ -95,6 +102,8 @@ def approve(
     with ExitStack() as stack:
         rules = None
         wanted = approvals.approvals_of(asked, scope, by, until)
+        once = approvals.approvals_of(rest, ApprovalScope.ONCE, by, until)
+        wanted = (*wanted, *approvals.often(once))
         if rule is not None:
             rules = stack.enter_context(giving(caller, view, asked, policy, rule))
             with caller.database.begin() as connection:
@@ -106,12 +115,17 @@ def approve(
             view,
             ApprovalAnswer.APPROVED,
             lambda at: CommandsApproved(at.ordinal, at.revision, at.pass_no, view.id, given),
-            audited={} if rules is None else rules.audited(),
+            audited=_audited(rest) if rules is None else {**_audited(rest), **rules.audited()},
         )
+        done = replace(done, value=replace(done.value, rest=len(rest)))
         if rules is None:
             return done
         rules.put()
         return replace(done, value=replace(done.value, rule=rules.outcome))
+
+
+def _audited(rest: Sequence[ApprovalRequest]) -> Mapping[str, str]:
+    return {"rest_of_plan": str(len(rest))} if rest else {}
 
 
 @act("intervention.deny")

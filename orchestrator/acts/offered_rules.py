@@ -10,8 +10,9 @@ from pathlib import Path
 
 from orchestrator.acts.approvals import GuardFor, guards_of
 from orchestrator.acts.caller import Caller, Writing
-from orchestrator.core.decisions import InterventionKind
-from orchestrator.proposals.narrowest import NoRule, Obstacle, Proposal, ProposedRule, propose
+from orchestrator.core.intervention_kind import InterventionKind
+from orchestrator.proposals.narrowest import Proposal, ProposedRule, propose
+from orchestrator.proposals.obstacles import NoRule, Obstacle
 from orchestrator.proposals.policy_file import (
     NotEditableError,
     RuleGroup,
@@ -34,6 +35,7 @@ from shared.domain.host import Host
 from shared.domain.ids import Ref
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.target import Repository
+from shared.domain.verdict import CRITICAL, NOT_PLANNED
 from shared.guard import Guard, load_site
 from shared.store import targets
 
@@ -103,7 +105,8 @@ def answer_to(asked: ApprovalRequest, guard_for: GuardFor) -> Proposal:
         )
         return _without(NoRule.OTHER_POLICY, asked, told)
     if guard.judge(subject.command, subject.interpreter).allowed:
-        return _without(NoRule.BROUGHT, asked, asked.reason)
+        wanted = asked.rule in (CRITICAL, NOT_PLANNED)
+        return _without(NoRule.WANTED if wanted else NoRule.BROUGHT, asked, asked.reason)
     return propose(guard, subject.command, subject.interpreter)
 
 

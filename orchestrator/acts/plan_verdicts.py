@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.done import Note
+from orchestrator.acts.root_programs import MENTION, needs_root, starts_sudo
 from shared.domain.approval import SubtaskPart
 from shared.domain.config import Policy, union
 from shared.domain.errors import Rejected
@@ -12,6 +13,8 @@ from shared.domain.next_step import NextStep
 from shared.domain.plan import Step, Subtask, SubtaskKind
 from shared.domain.verdict import Verdict
 from shared.guard import Guard, PlanGuard, load_site
+from shared.guard.effects import programs_in
+from shared.guard.shell.parse import UNREADABLE, syntax_error
 from shared.secrets.sent import SentSubtask, as_sent, rollback_as_sent
 
 _MOST_SHOWN = 10
@@ -44,16 +47,17 @@ class TextVerdict:
 
 
 def verdicts_on_steps(
-    guard: Guard, steps: Iterable[Step], host: str = ""
+    guard: Guard, steps: Iterable[Step], host: str = "", start: str | None = None
 ) -> tuple[TextVerdict, ...]:
     """The verdict on every text that the steps may send to a host, as its executor would judge it.
 
-    Each is judged in the knowledge of all others. Raises Rejected where a text names a secret in a
-    way in which no command can receive it.
+    Each is judged in the knowledge of all others; commands start in the folder `start`, None if it
+    is not known. Raises Rejected where a text names a secret in a way in which no command can
+    receive it.
     """
     texts = [(step.ordinal, *found) for step in steps for found in _texts(step)]
     of_shells = (sent for _, planned, _, sent in texts if planned.kind is not SubtaskKind.CODE)
-    judge = PlanGuard(guard, of_shells)
+    judge = PlanGuard(guard, of_shells, start=start)
     return tuple(
         TextVerdict(
             step, planned.ordinal, part, _written(planned, part, sent), judge.judge(sent), host
@@ -69,6 +73,29 @@ def _texts(step: Step) -> Iterator[tuple[Subtask, SubtaskPart, str]]:
             yield planned, part, text
         if planned.rollback:
             yield planned, SubtaskPart.ROLLBACK, rollback_as_sent(planned).command
+
+
+@dataclass(frozen=True, slots=True)
+class RootText:
+    """A text of a plan that needs root: it starts sudo (`asks`), or only root can carry it out."""
+
+    step: Step
+    subtask: int
+    part: SubtaskPart
+    asks: bool
+
+
+def texts_of_root(step: Step) -> Iterator[RootText]:
+    """The texts of a step that need root, as far as that is known."""
+    for subtask, part, sent in _texts(step):
+        if subtask.kind is SubtaskKind.CODE and part is SubtaskPart.COMMAND:
+            continue
+        if not MENTION.search(sent):
+            continue
+        programs = programs_in(sent)
+        asks = starts_sudo(programs)
+        if asks or (part is SubtaskPart.COMMAND and needs_root(programs)):
+            yield RootText(step, subtask.ordinal, part, asks)
 
 
 def _written(planned: Subtask, part: SubtaskPart, sent: str) -> str:
@@ -90,25 +117,40 @@ def stops_of_steps(
     """What of a plan by hand will wait for a person.
 
     Raises Rejected, with the place and the rule, for a text that is forbidden on one of its
-    targets, unless it is a dry run; Misconfigured for a policy that cannot be used.
+    targets or that no shell can parse, unless it is a dry run; Misconfigured for a policy that
+    cannot be used.
     """
     site = load_site(caller.settings.server.guard_policy)
     forbidden = union(caller.settings.agent.forbidden_commands, policy.forbidden_commands)
     listed = tuple(steps)
     guards: dict[str, Guard] = {}
+    judged: set[tuple[str, str | None]] = set()
     waiting: dict[tuple[int, int, SubtaskPart, str], TextVerdict] = {}
-    for target in targets:
+    for target, start in starts_on(caller, targets).items():
         rules = site.for_host(target, forbidden)
-        if rules.version in guards:
+        if (rules.version, start) in judged:
             continue
-        guards[rules.version] = Guard(rules)
-        for found in verdicts_on_steps(guards[rules.version], listed, target):
-            if found.verdict.denied and not policy.dry_run_mode:
-                raise _refusal(found)
+        judged.add((rules.version, start))
+        if rules.version not in guards:
+            guards[rules.version] = Guard(rules)
+        for found in verdicts_on_steps(guards[rules.version], listed, target, start):
+            if not policy.dry_run_mode and (why := _never_runs(found)):
+                raise _refusal(found, why)
             if not found.verdict.allowed:
                 key = (found.step, found.subtask, found.part, found.text)
                 waiting.setdefault(key, found)
     return tuple(waiting.values())
+
+
+def starts_on(caller: Caller, targets: Iterable[str]) -> dict[str, str | None]:
+    """The targets, each with the folder in which its commands start; None if it is not known.
+
+    Raises Misconfigured and Transient for the database.
+    """
+    from shared.store.targets import start_of  # loads SQLAlchemy
+
+    with caller.database.reading() as connection:
+        return {target: start_of(connection, target) for target in targets}
 
 
 def stop_notes(stops: tuple[TextVerdict, ...]) -> tuple[Note, ...]:
@@ -125,9 +167,17 @@ def _notes(waiting: tuple[TextVerdict, ...]) -> Iterator[Note]:
         yield Note(f"{len(waiting) - _MOST_SHOWN} more texts of the plan wait for approval")
 
 
-def _refusal(found: TextVerdict) -> Rejected:
+def _never_runs(found: TextVerdict) -> str:
+    """Why no approval could help a text; empty if one may."""
+    if found.verdict.denied:
+        return f"is forbidden: {found.verdict.reason}"
+    error = syntax_error(found.text) if found.verdict.rule == UNREADABLE else ""
+    return error and f"is not a valid shell command: {error}"
+
+
+def _refusal(found: TextVerdict, why: str) -> Rejected:
     return Rejected(
-        f"{found.place}: `{found.shown}` is forbidden: {found.verdict.reason}",
+        f"{found.place}: `{found.shown}` {why}",
         stage="guard",
         next_step=NextStep.of("guard check", found.text, host=found.host),
     )

@@ -1,16 +1,14 @@
 """What a person may do with a plan: provide it, approve it, resume it, replay its planning."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from orchestrator.access import audit
 from orchestrator.access.audit import Act
 from orchestrator.acts import approvals
 from orchestrator.acts.agents import named_repositories, require_rows, settle_agents
-from orchestrator.acts.approvals import PlacedSteps
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.check_warnings import notes, warnings_on_plan
 from orchestrator.acts.done import Done
@@ -18,12 +16,12 @@ from orchestrator.acts.plan_text import PlanText
 from orchestrator.acts.plan_verdicts import stop_notes, stops_of_steps
 from orchestrator.acts.post import post
 from orchestrator.acts.resumption import resume_task
+from orchestrator.acts.rights_warnings import rights_notes, warnings_on_rights
 from orchestrator.acts.verbs import act
-from orchestrator.core.decisions import InterventionKind
+from orchestrator.acts.whole_plan import stored_steps
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.probes.models import replay_call
 from orchestrator.views.approvals import ApprovalView, approval_view, in_seconds
-from orchestrator.views.places import runs_at
-from orchestrator.views.plans import stored_plan
 from orchestrator.views.remaining import RemainingSteps, remaining_steps
 from orchestrator.views.spending import call_to_replay
 from orchestrator.views.tasks import TaskView, task_view
@@ -34,10 +32,9 @@ from shared.domain.errors import Rejected
 from shared.domain.facts import PlanApproved, PlanDrafted, StepsReplaced
 from shared.domain.ids import Ref, parse_ref
 from shared.domain.next_step import NextStep
-from shared.domain.plan import Plan, Step
+from shared.domain.plan import Plan
 from shared.secrets.sent import check_plan_secrets
 from shared.store import targets
-from shared.store.targets import Place
 
 RESUMED = "Plan resumed successfully"
 """S1.17, word for word."""
@@ -93,7 +90,9 @@ def provide(caller: Caller, ref: Ref, given: PlanText) -> Done[TaskView]:
     stops = stops_of_steps(caller, plan.steps, on, policy)
     entry = Act("plan.provide", str(view.ref), {"file": given.name})
     taken = post(caller, entry, [(ref.task, None, PlanDrafted(plan))])
-    return Done(_task(caller, ref), taken, (*notes(warnings_on_plan(plan)), *stop_notes(stops)))
+    rights = rights_notes(warnings_on_rights(caller, plan.steps, on))
+    told = (*notes(warnings_on_plan(plan)), *rights, *stop_notes(stops))
+    return Done(_task(caller, ref), taken, told)
 
 
 @act("plan.revise")
@@ -134,7 +133,8 @@ def revise(
             stage="plan",
             next_step=by_hand,
         )
-    return Done(_task(caller, ref.of_task()), taken, stop_notes(stops))
+    told = (*rights_notes(warnings_on_rights(caller, plan.steps, on)), *stop_notes(stops))
+    return Done(_task(caller, ref.of_task()), taken, told)
 
 
 def _refuse_replacement(
@@ -178,10 +178,8 @@ def approve(caller: Caller, ref: Ref) -> Done[PlanApproval]:
     pending = _pending_plan(caller, place)
     by = caller.actor.name
     given = approvals.approvals_of(pending.asked, ApprovalScope.ONCE, by, pending.until)
-    often = tuple(
-        caller.signer.sign(place.task, replace(g, scope=ApprovalScope.TASK)) for g in given
-    )
-    fact = PlanApproved(plan_digest(pending.plan), by, often)
+    signed = tuple(caller.signer.sign(place.task, each) for each in approvals.often(given))
+    fact = PlanApproved(plan_digest(pending.plan), by, signed)
     entry = Act("plan.approve", str(pending.task.ref), {"plan": fact.plan_digest})
     taken = post(caller, entry, [(place.task, None, fact)])
     after = _task(caller, place)
@@ -198,28 +196,11 @@ def _pending_plan(caller: Caller, ref: Ref) -> _PendingPlan:
     with caller.database.begin() as connection:
         view = task_view(connection, ref)
         _refuse_unless_plan_waits(view)
-        plan = stored_plan(connection, ref)
-        places = _places(
-            partial(targets.reach, connection),
-            plan,
-            [run.target for run in runs_at(connection, ref)],
-        )
+        plan, places = stored_steps(connection, ref)
         policy = view.policy
         until = in_seconds(connection, policy.approval_ttl)
     guard_for = approvals.guards_of(caller.settings.server, policy)
     return _PendingPlan(view, plan, approvals.texts_to_approve(places, ref.task, guard_for), until)
-
-
-def _places(reach: Callable[[str], Place], plan: Plan, names: Sequence[str]) -> list[PlacedSteps]:
-    """The steps of the plan at each place where they happen, in the order of the targets."""
-    found: list[PlacedSteps] = []
-    for target in names:
-        by_name: dict[str, list[Step]] = {}
-        for step in plan.steps:
-            by_name.setdefault(targets.name_for(step, target), []).append(step)
-        for name, steps in by_name.items():
-            found.append(PlacedSteps(reach(name), tuple(steps)))
-    return found
 
 
 def _refuse_unless_plan_waits(task: TaskView) -> None:

@@ -6,7 +6,7 @@ from orchestrator.access.audit import Act
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.done import Done, Note
 from orchestrator.acts.post import CostCap, post
-from orchestrator.core.decisions import InterventionKind
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.views.spending import facts_to_resume
 from orchestrator.views.tasks import TaskView, task_view
 from shared.domain.errors import Rejected

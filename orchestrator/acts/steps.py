@@ -20,7 +20,7 @@ from shared.domain.errors import Rejected
 from shared.domain.facts import RevisionRequested, RunFact, StepAbandoned, StepRevised
 from shared.domain.host import LOCALHOST
 from shared.domain.ids import Ref
-from shared.domain.next_step import Blank, NextStep
+from shared.domain.next_step import Advice, Blank, NextStep, edit_file
 from shared.domain.plan import DroppedCheck, Revision, Subtask
 from shared.guard.proofs import proof_rules
 from shared.secrets.sent import check_secrets
@@ -50,8 +50,9 @@ def revise(
         )
     if given is not None:
         target = step.ref.target or LOCALHOST.name
-        command = NextStep.of("step revise", step.ref, file=given.source)
-        listed = load_revision(given.text, policy=policy, source=given.source, next_step=command)
+        listed = load_revision(
+            given.text, policy=policy, source=given.source, next_step=edit_file(given.source)
+        )
         listed = settle_agents_of(caller.database, step.run_id, step.ordinal, target, listed)
         fact = _revision_fact(view, listed, given, note)
         by_plan = NextStep.of("plan revise", Ref(ref.task, target=target), file=Blank("FILE"))
@@ -84,9 +85,8 @@ def _revision_fact(
     view: StepView, subtasks: tuple[Subtask, ...], given: PlanText, note: str
 ) -> StepRevised:
     step = view.step
-    command = NextStep.of("step revise", step.ref, file=given.source)
-    undone = rollback_of(given.text, source=given.source, next_step=command)
-    _refuse_unknown(undone, view, command)
+    undone = rollback_of(given.text, source=given.source, next_step=edit_file(given.source))
+    _refuse_unknown(undone, view, edit_file(given.source))
     check_secrets(subtasks, where=f"step {step.ordinal}")
     reason = note or f"given by hand: {given.name}"
     return StepRevised(
@@ -120,7 +120,7 @@ def _notes_on_drops(fact: StepRevised) -> Iterator[Note]:
         yield Note(f"the check `{each.check}` of the first plan is dropped: {each.reason}")
 
 
-def _refuse_unknown(undone: tuple[str, ...], view: StepView, next_step: NextStep) -> None:
+def _refuse_unknown(undone: tuple[str, ...], view: StepView, next_step: Advice) -> None:
     for key in undone:
         named = [s for each in view.revisions for s in each.subtasks if s.key == key]
         if any(subtask.rollback is not None for subtask in named):

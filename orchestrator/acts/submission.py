@@ -23,11 +23,12 @@ from shared.domain.host import LOCALHOST
 from shared.domain.next_step import Blank, NextStep
 from shared.domain.plan import Plan, check_steps
 from shared.domain.secret import named_anywhere
+from shared.fact_wire import encode_fact
 from shared.secrets.sent import check_plan_secrets
 from shared.store import hosts, repositories, targets
 from shared.store.database import REPORTS, Database, InDoubt
 from shared.store.storable_json import storable_json
-from shared.wire import encode_fact, to_json
+from shared.wire import to_json
 
 _HOSTS = text("SELECT name FROM hosts")
 _TRUSTED = "(SELECT name FROM hosts WHERE distrusted IS NULL UNION ALL SELECT :here)"
@@ -195,14 +196,16 @@ def _check(submission: Submission) -> None:
             "the prompt is empty: say what you want to achieve",
             stage="input",
             next_step=NextStep.of(
-                "task submit", Blank("install nginx and start it at boot", text=True), host="web1"
+                "task submit", Blank("install nginx and start it at boot", text=True), local=True
             ),
         )
     if not submission.targets:
         raise Rejected(
             "no target is named",
             stage="input",
-            next_step=NextStep.of("host list"),
+            next_step=NextStep.of("task submit", submission.prompt, local=True)
+            if submission.plan is None
+            else NextStep.of("task submit", plan=Blank("FILE"), local=True),
         )
     if len(set(submission.targets)) < len(submission.targets):
         raise Rejected("a target is named twice", stage="input")

@@ -1,7 +1,7 @@
 """What a person may do with a task: submit it, cancel it, resume it, change its limits."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator.access.audit import Act
 from orchestrator.acts.caller import Caller
@@ -11,6 +11,8 @@ from orchestrator.acts.plan_text import PlanText, TasksText
 from orchestrator.acts.plan_verdicts import TextVerdict, stop_notes, stops_of_steps
 from orchestrator.acts.post import post
 from orchestrator.acts.resumption import resume_task
+from orchestrator.acts.rights_warnings import RightsWarning, rights_notes, warnings_on_rights
+from orchestrator.acts.runbook_choice import ChosenRunbook, choose_planner
 from orchestrator.acts.secret_grants import refuse_out_of_scope, with_secrets
 from orchestrator.acts.submission import Submission, settle_plan, submit_typed
 from orchestrator.acts.unused_settings import refuse_unused
@@ -50,13 +52,17 @@ class TaskRequest:
 class Submitted:
     """The new task, its targets, and what is to be known of a plan given by hand.
 
-    `warnings` are about its checks, `stops` are its texts that wait for approval.
+    `warnings` are about its checks, `stops` are its texts that wait for approval, `rights` says
+    where it needs root and cannot have it. `runbook` is the one that plans the task, if one was
+    looked for (`planner=auto`) and fits.
     """
 
     ref: RefValue
     targets: tuple[str, ...]
     warnings: tuple[CheckWarning, ...] = ()
     stops: tuple[TextVerdict, ...] = ()
+    rights: tuple[RightsWarning, ...] = ()
+    runbook: ChosenRunbook | None = None
 
 
 @act("task.submit")
@@ -65,19 +71,25 @@ def submit(caller: Caller, request: TaskRequest) -> Done[Submitted]:
 
     Raises what `submission.submit` raises, Misconfigured for a setting, and Rejected for a plan.
     """
-    given, told = _submission(caller.settings, request)
+    choice = choose_planner(
+        caller.settings, request.settings, request.prompt, planned=request.plan is not None
+    )
+    given, told = _submission(caller.settings, replace(request, settings=choice.settings))
     given = with_secrets(given, request.secrets)
     refuse_out_of_scope(caller.database, given)
     submission = settle_plan(caller.database, given)
     warnings: tuple[CheckWarning, ...] = ()
     stops: tuple[TextVerdict, ...] = ()
+    rights: tuple[RightsWarning, ...] = ()
     if submission.plan is not None:
         steps, policy = submission.plan.steps, submission.policy
         stops = stops_of_steps(caller, steps, submission.targets, policy)
         warnings = warnings_on_plan(submission.plan)
+        rights = warnings_on_rights(caller, steps, submission.targets)
     number = submit_typed(caller, submission)
-    value = Submitted(Ref(number), request.targets, warnings, stops)
-    return Done(value, notes=(*told, *notes(warnings), *stop_notes(stops)))
+    value = Submitted(Ref(number), request.targets, warnings, stops, rights, choice.runbook)
+    of_plan = (*notes(warnings), *rights_notes(rights), *stop_notes(stops))
+    return Done(value, notes=(*choice.notes, *told, *of_plan))
 
 
 def _submission(settings: Settings, request: TaskRequest) -> tuple[Submission, tuple[Note, ...]]:

@@ -6,15 +6,9 @@ from typing import TypeVar
 
 from orchestrator.acts.caller import Caller
 from orchestrator.views.at_work import AtWork, LiveChange, at_work, changes
-from orchestrator.views.attempts import (
-    AttemptLine,
-    AttemptView,
-    OutputPiece,
-    attempt_view,
-    live_output,
-    running_attempts,
-)
+from orchestrator.views.attempts import AttemptView, OutputPiece, attempt_view, live_output
 from orchestrator.views.entries import Entry
+from orchestrator.views.live import LiveTask, live_task
 from orchestrator.views.stalls import stalls
 from orchestrator.views.tasks import TaskView, task_view
 from orchestrator.views.timeline import BEGINNING, read_timeline
@@ -29,11 +23,12 @@ def watch(
     caller: Caller,
     ref: Ref,
     tell: Callable[[Sequence[Entry]], None],
-    look: Callable[[TaskView, Sequence[AttemptLine]], None] | None = None,
+    look: Callable[[LiveTask], bool] | None = None,
 ) -> TaskView:
-    """Pass on the entries of a task as they come, and each view of it; returns the last view.
+    """Pass on the entries of a task as they come, and what is at work; returns the last view.
 
-    It returns when the task has ended or waits for a person.
+    It returns when the task has ended or waits for a person, unless `look` answers that it has
+    changed something: then it looks again at once.
     """
     cursor = BEGINNING
     told_of_stall = False
@@ -42,14 +37,14 @@ def watch(
             view = task_view(connection, ref)
             story = read_timeline(connection, ref, cursor)
             entries, cursor = [*story.entries], story.cursor
-            running = running_attempts(connection, ref) if look is not None else ()
+            live = None if look is None else live_task(connection, ref, view)
             if not told_of_stall:
                 stalled = stalls(connection, ref.task)
                 told_of_stall = bool(stalled)
                 entries += stalled
         tell(entries)
-        if look is not None:
-            look(view, running)
+        if look is not None and live is not None and look(live):
+            continue
         if view.ended or view.waits:
             return view
         time.sleep(LOOK_EVERY)

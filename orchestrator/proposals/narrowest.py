@@ -9,10 +9,10 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cache
 from typing import Literal
 
+from orchestrator.proposals.obstacles import NoRule, Obstacle
 from shared.domain.verdict import Verdict
 from shared.guard.guard import Explanation, Guard
 from shared.guard.policy.allowlist import Coverage
@@ -68,23 +68,6 @@ _ONLY_SOME: dict[str, frozenset[tuple[str, ...]]] = {
 """The sub-commands that do so, of programs of which others do not."""
 
 
-class NoRule(StrEnum):
-    """Why no rule for a program can help."""
-
-    FORBIDDEN = "forbidden"  # a rule denies it, or it may turn out to be denied
-    UNREADABLE = "unreadable"  # what the text does is not known to its end
-    SECRET = "secret"  # noqa: S105 - it holds, shows or reads what is secret
-    CODE = "code"  # it runs code that nobody has seen
-    BROUGHT = "brought"  # what it runs or reads has been brought there
-    PLACE = "place"  # it writes where the policy has no place to write
-    VARIABLE = "variable"  # it sets a variable for a program
-    INPUT = "input"  # what comes in on its standard input decides what it does
-    UNKNOWN_WORD = "unknown_word"  # a word of it is known only when it runs
-    FLEETING = "fleeting"  # what it names is another thing later
-    NOT_ENOUGH = "not_enough"  # it would still ask
-    OTHER_POLICY = "other_policy"  # the executor judges by other rules than those at hand
-
-
 _KINDS = {
     "written-script": NoRule.BROUGHT,
     "unlisted-place": NoRule.PLACE,
@@ -97,15 +80,6 @@ _KINDS = {
     **dict.fromkeys(("unknown-script", "arithmetic-code", "code"), NoRule.CODE),
     **dict.fromkeys(("unknown-command", "computed-command"), NoRule.UNKNOWN_WORD),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """Something that no rule for a program can change: at which part of the text, and why."""
-
-    kind: NoRule
-    part: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

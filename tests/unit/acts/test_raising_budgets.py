@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from orchestrator.acts import budgets
-from orchestrator.core.decisions import InterventionKind
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.views.unpaid import UnpaidView
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref

@@ -51,6 +51,23 @@ def test_every_command_is_asked_about_and_looks_only_where_the_guard_wants_it() 
     assert all(a.reason for a in asked)
 
 
+@pytest.mark.parametrize("start", [None, "/srv/app", "/srv/other"])
+def test_what_lies_where_commands_start_has_one_name(start: str | None) -> None:
+    """A plan that writes it by its absolute path and uses it by its relative one asks.
+
+    An account's home and a workspace may be any folder.
+    """
+    write = Subtask(1, "a", "", "printf 'import os' > /srv/app/argparse.py")
+    use = Subtask(2, "b", "", "true", check="python3 -m json.tool package.json")
+    asked = texts_to_approve(on(plan(write, use), replace(WEB, workdir=start)), 7, lambda _: GUARD)
+    checks = [each.rule for each in asked if each.part is SubtaskPart.CHECK]
+    assert checks == ([] if start == "/srv/other" else ["written-script"])
+    there = Place(replace(WEB, workdir=start), Repository("r", "web1", "/srv/r"))
+    steps = plan(write, use).steps
+    asked = texts_to_approve([PlacedSteps(there, steps)], 7, lambda _: GUARD)
+    assert [each.rule for each in asked if each.part is SubtaskPart.CHECK] == ["written-script"]
+
+
 @pytest.mark.parametrize(
     ("subtask", "text"),
     [

@@ -8,7 +8,8 @@ from typing import Final
 import pytest
 import yaml
 
-from orchestrator.proposals.narrowest import NoRule, guard_with, propose
+from orchestrator.proposals.narrowest import guard_with, propose
+from orchestrator.proposals.obstacles import NoRule
 from shared.guard import Guard, load_site
 from shared.guard.policy.files import RuleText
 
@@ -95,6 +96,7 @@ def _hostile() -> list[str]:
     return list(dict.fromkeys(texts))
 
 
+@pytest.mark.timeout(400)  # half a minute on a machine that does nothing else
 def test_with_rules_for_some_every_other_hostile_text_still_asks(guard: Guard) -> None:
     """Each proposal allows its own text; what gets none from its own text gets none from others."""
     texts = _hostile()
