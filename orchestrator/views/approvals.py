@@ -1,6 +1,6 @@
 """What a person is asked to approve, exactly as it would run, and what the person decided."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select, text
 
-from orchestrator.proposals.narrowest import Obstacle
+from orchestrator.proposals.obstacles import Obstacle
+from orchestrator.views.failures import Failure
 from orchestrator.views.values import RefValue
 from shared.domain.agent import AgentWork
 from shared.domain.approval import ApprovalRequest, SubtaskPart
@@ -76,6 +77,7 @@ class ApprovalView:
     the command is the goal of an agent. `repository` is where it happens, None for the host itself.
     `rollback` would undo the command; it is not approved with it. The `preview` shows what it would
     change; None if nobody has looked. `offer` is made where the intervention is shown by itself.
+    `failed_before` is how the same text failed there earlier in the task.
     """
 
     ref: RefValue
@@ -97,6 +99,7 @@ class ApprovalView:
     rollback: str = ""
     preview: Preview | None = None
     offer: Offer | None = None
+    failed_before: Failure | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +110,10 @@ class GivenAnswer:
     by: str
 
 
-def approval_view(asked: ApprovalRequest) -> ApprovalView:
-    """A request for approval as it is shown."""
+def approval_view(
+    asked: ApprovalRequest, before: Mapping[str, Failure] | None = None
+) -> ApprovalView:
+    """A request for approval as it is shown; `before` has failures by digest."""
     subject = asked.subject
     place, host = subject.place, subject.host
     step, subtask = (None, None) if place is None else (place.step, place.subtask)
@@ -131,6 +136,7 @@ def approval_view(asked: ApprovalRequest) -> ApprovalView:
         work=subject.work,
         rollback=asked.rollback,
         preview=asked.preview,
+        failed_before=(before or {}).get(subject.digest),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Select, select, text
 
 from orchestrator.views.agents import AgentLine, agent_line, spent_by
+from orchestrator.views.last_words import said_in
 from orchestrator.views.notes import NoteLine, notes_by_attempt
 from orchestrator.views.places import RunPlace, one_run, runs_at
 from orchestrator.views.values import RefValue
@@ -67,7 +68,7 @@ Running = Literal["running"]
 class AttemptLine:
     """An attempt in a list. `retry_count` is 0 for the command as planned; `seconds` its duration.
 
-    `said` is the last line that a failed attempt printed, on standard error or by its check.
+    `said` is the line that says why a failed attempt failed, on standard error or by its check.
     `prediction` is that of a dry run, None for any other task. A `rollback` undid what the subtask
     of that number had done under that revision; a `look` showed its planner something before it
     answered. `told_by_person` is a person's answer about an
@@ -196,7 +197,7 @@ def attempt_line(
         outcome=RUNNING if row.outcome == RUNNING else Outcome(row.outcome),
         counted=row.counted,
         reason=explain(row.reason, prediction, answer),
-        said=_last_words(row) if row.counted or _failed_rollback(row) else "",
+        said=said_in(row) if row.counted or _failed_rollback(row) else "",
         exit_code=row.exit_code,
         check_exit_code=row.check_exit_code,
         started_at=row.started_at,
@@ -216,16 +217,6 @@ def attempt_line(
 
 def _failed_rollback(row: Any) -> bool:
     return row.rollback and row.outcome not in GREEN
-
-
-def _last_words(row: Any) -> str:
-    of_agent = row.body is not None  # its runner's own streams are for programs
-    streams = (row.check_output, row.body.get("summary", "")) if of_agent else ()
-    for stream in streams or (row.stderr, row.check_output, row.stdout):
-        lines = [line.strip() for line in stream.splitlines() if line.strip()]
-        if lines:
-            return str(lines[-1])
-    return ""
 
 
 def list_attempts(

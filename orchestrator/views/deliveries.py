@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, text
 
-from orchestrator.core.decisions import InterventionKind
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.views.interventions import InterventionView, list_interventions
 from orchestrator.views.places import one_run, require_step
 from orchestrator.views.values import RefValue

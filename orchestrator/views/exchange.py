@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from orchestrator.core.decisions import InterventionKind
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.interventions import InterventionView
 from shared.contracts.exchange import (

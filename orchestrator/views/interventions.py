@@ -1,13 +1,13 @@
 """What waits for a person, and the commands that answer it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, or_, select
 
-from orchestrator.core.decisions import InterventionKind
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.views import questions as asked
 from orchestrator.views.agents import AgentAttempt, newest_of_steps
 from orchestrator.views.approvals import (
@@ -18,15 +18,17 @@ from orchestrator.views.approvals import (
     asked_in,
 )
 from orchestrator.views.causes import newest_causes
+from orchestrator.views.failures import ESCALATED, Failure, failures_before, failures_behind
+from orchestrator.views.next_steps import next_steps
 from orchestrator.views.unknown_outcomes import Evidence, UnknownOutcome, unknown_outcomes
-from orchestrator.views.unpaid import UnpaidView, unpaid_of, ways_on
+from orchestrator.views.unpaid import UnpaidView, unpaid_of
 from orchestrator.views.values import NextStepsValue, RefValue
 from shared.domain.approval import ApprovalRequest
 from shared.domain.cause import Cause
 from shared.domain.delivery import CheckpointPhase
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
-from shared.domain.next_step import Advice, Blank, NextStep
+from shared.domain.next_step import Advice, NextStep
 from shared.domain.records import HostRecord
 from shared.domain.rejected_delivery import RejectedDelivery
 from shared.domain.spending import Unpaid
@@ -38,10 +40,6 @@ _DIGITS = 18
 _APPROVALS = frozenset(
     {InterventionKind.APPROVAL, InterventionKind.PLAN_APPROVAL, InterventionKind.DELIVERY}
 )
-_ESCALATED = frozenset(
-    {InterventionKind.ESCALATION, InterventionKind.REVISION, InterventionKind.HELD_BUNDLE}
-)
-_OF_SESSIONS = frozenset({InterventionKind.DELIVERY, InterventionKind.CHECKPOINT})
 _ANSWERED_ONCE = frozenset({InterventionKind.QUESTION, InterventionKind.FORGOTTEN})
 _ALL = (
     select(InterventionRow.__table__, RunRow.target, RunRow.checkpoint)
@@ -62,7 +60,8 @@ class InterventionView:
     host has and the database does not know. `causes` are what the host says is wrong, where
     evidence was gathered before a person was asked. `agent` is the newest attempt of the step, if
     an agent made it and it waits; `unpaid` is what an agent could not pay. `rejected` is why the
-    newest delivery of the step that came back was rejected, while it waits.
+    newest delivery of the step that came back was rejected, while it waits. `failure` is what
+    failed in its step, if that is why it was opened, while it waits.
     """
 
     id: int
@@ -84,11 +83,18 @@ class InterventionView:
     asker: asked.Asker | None = None
     unpaid: UnpaidView | None = None
     rejected: RejectedDelivery | None = None
+    failure: Failure | None = None
 
     @property
     def name(self) -> str:
         """What a person calls it: `I7`."""
         return f"I{self.id}"
+
+    @property
+    def approvable(self) -> bool:
+        """Whether it waits for a person to approve texts."""
+        waits = self.closed_at is None
+        return waits and self.kind is InterventionKind.APPROVAL and bool(self.wanted)
 
     @property
     def adoptable(self) -> bool:
@@ -150,9 +156,13 @@ def _views(connection: Connection, rows: Sequence[Any]) -> tuple[InterventionVie
     askers = asked.askers(
         connection, [row.id for row in rows if row.kind == InterventionKind.QUESTION]
     )
-    escalated = {row.id: (row.run_id, row.step) for row in rows if row.kind in _ESCALATED}
+    escalated = {row.id: (row.run_id, row.step) for row in rows if row.kind in ESCALATED}
     causes = newest_causes(connection, {place for place in escalated.values() if None not in place})
     open_at = {row.id: (row.run_id, row.step) for row in rows if row.closed_at is None}
+    failures = failures_behind(connection, [row for row in rows if row.id in open_at])
+    before = failures_before(
+        connection, [asks for r in rows if r.id in open_at for asks in asked_in(r)]
+    )
     agents = newest_of_steps(connection, {at for at in open_at.values() if None not in at})
     open_runs = {run_id for run_id, step in open_at.values() if None not in (run_id, step)}
     rejected = rejected_deliveries.by_step(connection, sorted(open_runs)) if open_runs else {}
@@ -165,6 +175,8 @@ def _views(connection: Connection, rows: Sequence[Any]) -> tuple[InterventionVie
             agent=agents.get(open_at.get(row.id, (0, 0))),
             asker=askers.get(row.id),
             rejected=rejected.get(open_at.get(row.id, (0, 0)), (None,))[-1],
+            failure=failures.get(row.id),
+            before=before,
         )
         for row in rows
     )
@@ -207,6 +219,8 @@ def _view(
     agent: AgentAttempt | None,
     asker: asked.Asker | None,
     rejected: RejectedDelivery | None,
+    failure: Failure | None,
+    before: Mapping[str, Failure],
 ) -> InterventionView:
     ref = Ref(row.task_id, step=row.step, target=row.target)
     records = tuple(from_json(HostRecord, record) for record in row.records)
@@ -233,7 +247,7 @@ def _view(
         closed_at=row.closed_at,
         evidence=question.evidence,
         answer=question.answer if word is None else word.answer,
-        wanted=tuple(map(approval_view, asked_in(row))),
+        wanted=tuple(approval_view(each, before) for each in asked_in(row)),
         answered_by=None if word is None else word.by,
         options=tuple(row.options),
         records=records,
@@ -242,158 +256,5 @@ def _view(
         agent=agent,
         asker=asker,
         rejected=rejected,
+        failure=failure,
     )
-
-
-def next_steps(
-    kind: str,
-    ref: Ref,
-    given: Advice | None,
-    *,
-    number: int = 0,
-    approvable: bool = False,
-    adoptable: bool = True,
-    options: Sequence[str] = (),
-    any_text: bool = False,
-    unpaid: Unpaid | None = None,
-    delivered: bool = False,
-    stopped: bool = False,
-) -> tuple[Advice, ...]:
-    """What a person can do about intervention `number`; `given` is what its cause suggests.
-
-    A delivery of its step came back if `delivered`; `stopped`: a checkpoint was tried in vain.
-    """
-    if approvable and ref.step is not None:
-        return _of_approval(number, ref)
-    if kind == InterventionKind.UNKNOWN and ref.step is not None:
-        return _of_unknown(number, ref)
-    if kind == InterventionKind.FORGOTTEN and ref.step is not None:
-        return _of_forgotten(number, ref, adoptable=adoptable)
-    if unpaid is not None and ref.step is not None:
-        return ways_on(unpaid, ref)
-    if kind == InterventionKind.QUESTION:
-        return asked.next_steps(number, ref, options, any_text=any_text)
-    if kind in _OF_SESSIONS and ref.target is not None:
-        if given is not None:
-            return (given, *_of_session(kind, ref, stopped=False))
-        return _of_session(kind, ref, stopped=stopped)
-    usual = _of_step(kind, ref) if ref.step is not None else _of_task(kind, ref)
-    proposed = () if given is None or given in usual else (given,)
-    if delivered:
-        first, *others = usual
-        return (*proposed, first, NextStep.of("delivery show", ref), *others)
-    return (*proposed, *usual)
-
-
-def _of_step(kind: str, ref: Ref) -> tuple[Advice, ...]:
-    if kind == InterventionKind.PLAN or ref.target is None:
-        return (
-            NextStep.of("step revise", ref, file=Blank("subtasks.yaml")),
-            _resume(ref),
-            _cancel(ref),
-        )
-    by_hand = NextStep.of("step revise", ref, file=Blank("revision.yaml"))
-    look = NextStep.of("bundle show", ref)
-    show = NextStep.of("step show", ref)
-    send = NextStep.of("bundle send", ref)
-    now = NextStep.of("step revise", ref, now=True)
-    abandon = NextStep.of("step abandon", ref)
-    match kind:
-        case InterventionKind.HELD_BUNDLE:
-            noted = NextStep.of(
-                "bundle send", ref, note=Blank("WHAT ITS PLANNER SHOULD KNOW", text=True)
-            )
-            return (send, look, noted, by_hand, abandon, _cancel(ref))
-        case InterventionKind.ESCALATION:
-            return (by_hand, look, _report(ref), send, _resume(ref), abandon, _cancel(ref))
-        case InterventionKind.REVISION:
-            return (by_hand, look, now, _resume(ref), abandon, _cancel(ref))
-        case InterventionKind.ROLLBACK:
-            return (show, _resume(ref), by_hand, now, abandon, _cancel(ref))
-        case InterventionKind.APPROVAL:  # opened without saying what it asks for
-            return (_resume(ref), by_hand, show, now, abandon, _cancel(ref))
-        case InterventionKind.BLOCKED:
-            return (by_hand, show, now, abandon, _cancel(ref))
-        case InterventionKind.SPENDING:
-            return (by_hand, look, abandon, _cancel(ref))
-    return (_resume(ref), by_hand, abandon, _cancel(ref))
-
-
-def _of_session(kind: str, ref: Ref, *, stopped: bool) -> tuple[Advice, ...]:
-    if kind == InterventionKind.CHECKPOINT:
-        again = NextStep.of("checkpoint run", ref, apply=True)
-        look = (NextStep.of("checkpoint show", ref),) if stopped else ()
-        return (*look, again, NextStep.of("session status", ref), _cancel(ref))
-    note = Blank("WHY, AND WHAT TO DO INSTEAD", text=True)
-    return (
-        NextStep.of("delivery show", ref),
-        NextStep.of("accept run", ref, apply=True),
-        NextStep.of("accept run", ref, reject=True, note=note, apply=True),
-        NextStep.of("step abandon", ref),
-        _cancel(ref),
-    )
-
-
-def _of_unknown(number: int, ref: Ref) -> tuple[Advice, ...]:
-    return (
-        NextStep.of("intervention show", f"I{number}"),
-        NextStep.of("intervention answer", f"I{number}", ran=True),
-        NextStep.of("intervention answer", f"I{number}", not_run=True),
-        NextStep.of("intervention answer", f"I{number}", again=True),
-        NextStep.of("step revise", ref, file=Blank("revision.yaml")),
-        NextStep.of("step abandon", ref),
-        _cancel(ref),
-    )
-
-
-def _of_forgotten(number: int, ref: Ref, *, adoptable: bool) -> tuple[Advice, ...]:
-    adopt = NextStep.of("intervention answer", f"I{number}", adopt=True)
-    return (
-        NextStep.of("intervention show", f"I{number}"),
-        *((adopt,) if adoptable else ()),
-        NextStep.of("intervention answer", f"I{number}", discard=True),
-        NextStep.of("step revise", ref, file=Blank("revision.yaml")),
-        NextStep.of("step abandon", ref),
-        NextStep.of("doctor"),
-        _cancel(ref),
-    )
-
-
-def _of_approval(number: int, ref: Ref) -> tuple[Advice, ...]:
-    return (
-        NextStep.of("intervention show", f"I{number}"),
-        NextStep.of("intervention approve", f"I{number}"),
-        NextStep.of("intervention approve", f"I{number}", for_task=True),
-        NextStep.of("intervention deny", f"I{number}", note=Blank("WHY", text=True)),
-        NextStep.of("step revise", ref, file=Blank("revision.yaml")),
-        NextStep.of("step abandon", ref),
-        _cancel(ref),
-    )
-
-
-def _of_task(kind: str, ref: Ref) -> tuple[Advice, ...]:
-    if kind == InterventionKind.PLAN_APPROVAL:
-        approve = NextStep.of("plan approve", f"T{ref.task}")
-        provide = NextStep.of("plan provide", f"T{ref.task}", file=Blank("plan.yaml"))
-        return (
-            NextStep.of("plan approve", f"T{ref.task}", list=True),
-            approve,
-            provide,
-            _cancel(ref),
-        )
-    if kind == InterventionKind.PLAN:
-        provide = NextStep.of("plan provide", f"T{ref.task}", file=Blank("plan.yaml"))
-        return (provide, _resume(ref), _cancel(ref))
-    return (_resume(ref), _cancel(ref))
-
-
-def _report(ref: Ref) -> NextStep:
-    return NextStep.of("task report", f"T{ref.task}")
-
-
-def _resume(ref: Ref) -> NextStep:
-    return NextStep.of("task resume", f"T{ref.task}")
-
-
-def _cancel(ref: Ref) -> NextStep:
-    return NextStep.of("task cancel", f"T{ref.task}")

@@ -1,15 +1,23 @@
 """The model calls of a task and their cost, by role and step."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, select
 
-from orchestrator.core.decisions import InterventionKind
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.views.interventions import InterventionView
 from orchestrator.views.places import require_task, runs_at
+from orchestrator.views.spending_sums import (
+    SpendingLine,
+    SpendingSum,
+    dollars,
+    line_of,
+    sum_of,
+    sums,
+)
 from orchestrator.views.values import RefValue
 from shared.domain import facts as f
 from shared.domain.errors import Rejected
@@ -68,48 +76,6 @@ class CallList:
 
 
 @dataclass(frozen=True, slots=True)
-class SpendingLine:
-    """The calls of one role to one model for one place: the task, or one of its steps.
-
-    `input_tokens` did not come from the cache. `cost`, in dollars, covers the calls whose cost is
-    known, and the questions alone of the others, which `unknown` counts. `estimated` says that a
-    part of it is an estimate. A line with `reported_tokens` is what agents report themselves whose
-    calls did not go through the gateway: it has no calls, and `unknown` counts attempts.
-    """
-
-    ref: RefValue
-    role: str
-    model: str
-    calls: int
-    input_tokens: int
-    cache_read_tokens: int
-    cache_written_tokens: int
-    output_tokens: int
-    cost: float
-    estimated: bool
-    unknown: int
-    seconds: float
-    reported_tokens: int = 0
-
-    @property
-    def tokens(self) -> int:
-        """All tokens."""
-        read = self.input_tokens + self.cache_read_tokens + self.cache_written_tokens
-        return read + self.output_tokens + self.reported_tokens
-
-
-@dataclass(frozen=True, slots=True)
-class SpendingSum:
-    """A sum of lines; `cost`, `estimated` and `unknown` are as in `SpendingLine`."""
-
-    calls: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-    estimated: bool = False
-    unknown: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class StepSpending:
     """What a step in a run, or one of the plan, has cost: apart, and together."""
 
@@ -135,8 +101,8 @@ class Spending:
     estimated: bool = False
     unknown: int = 0
     cap: float | None = None
-    planners: SpendingSum = SpendingSum()
-    agents: SpendingSum = SpendingSum()
+    planners: SpendingSum = field(default_factory=SpendingSum)
+    agents: SpendingSum = field(default_factory=SpendingSum)
     steps: tuple[StepSpending, ...] = ()
     reported: float = 0.0
 
@@ -145,11 +111,11 @@ def spending(connection: Connection, task_id: int) -> Spending:
     """The sums of a task's calls, and of what its agents report where they made none."""
     targets = {place.run_id: place.target for place in runs_at(connection, Ref(task_id))}
     lines = tuple(
-        _line(row, Ref(task_id, step=row.step, target=targets.get(row.run_id)))
-        for row in model_calls.sums(connection, [task_id])
+        line_of(row, Ref(task_id, step=row.step, target=targets.get(row.run_id)))
+        for row in sums(connection, [task_id])
     )
     cap = model_calls.spent(connection, task_id).cap
-    whole = _sum(lines)
+    whole = sum_of(lines)
     places = dict.fromkeys(line.ref for line in lines if line.ref.step)
     return Spending(
         lines=lines,
@@ -159,21 +125,13 @@ def spending(connection: Connection, task_id: int) -> Spending:
         estimated=whole.estimated,
         unknown=whole.unknown,
         cap=float(cap) or None,
-        planners=_sum(_of(lines, agents=False)),
-        agents=_sum(_of(lines, agents=True)),
+        planners=sum_of(_of(lines, agents=False)),
+        agents=sum_of(_of(lines, agents=True)),
         steps=tuple(
             _step_spending(ref, [line for line in lines if line.ref == ref]) for ref in places
         ),
-        reported=_dollars(line.cost for line in lines if line.reported_tokens),
+        reported=dollars(line.cost for line in lines if line.reported_tokens),
     )
-
-
-def spending_of_tasks(connection: Connection, task_ids: Sequence[int]) -> dict[int, SpendingSum]:
-    """What each of these tasks has cost; those that asked no model are left out."""
-    lines: dict[int, list[SpendingLine]] = {}
-    for row in model_calls.sums(connection, task_ids) if task_ids else ():
-        lines.setdefault(row.task_id, []).append(_line(row, Ref(row.task_id)))
-    return {task_id: _sum(found) for task_id, found in lines.items()}
 
 
 def calls_of(connection: Connection, ref: Ref) -> CallList:
@@ -287,43 +245,10 @@ def _call(row: Any, target: str | None) -> CallLine:
     )
 
 
-def _line(row: Any, ref: Ref) -> SpendingLine:
-    return SpendingLine(
-        ref=ref,
-        role=row.role,
-        model=row.model,
-        calls=row.calls,
-        input_tokens=int(row.input_tokens),
-        cache_read_tokens=int(row.cache_read_tokens),
-        cache_written_tokens=int(row.cache_written_tokens),
-        output_tokens=int(row.output_tokens),
-        cost=_dollars([float(row.cost)]),
-        estimated=row.estimated,
-        unknown=row.unknown,
-        seconds=float(row.seconds),
-        reported_tokens=int(row.reported_tokens),
-    )
-
-
 def _of(lines: Iterable[SpendingLine], *, agents: bool) -> tuple[SpendingLine, ...]:
     return tuple(line for line in lines if (line.role == AGENT) is agents)
 
 
 def _step_spending(ref: Ref, lines: Sequence[SpendingLine]) -> StepSpending:
-    planners, agents = (_sum(_of(lines, agents=agents)) for agents in (False, True))
-    return StepSpending(ref, planners, agents, together=_sum(lines))
-
-
-def _sum(lines: Iterable[SpendingLine]) -> SpendingSum:
-    listed = tuple(lines)
-    return SpendingSum(
-        calls=sum(line.calls for line in listed),
-        tokens=sum(line.tokens for line in listed),
-        cost=_dollars(line.cost for line in listed),
-        estimated=any(line.estimated for line in listed),
-        unknown=sum(line.unknown for line in listed),
-    )
-
-
-def _dollars(amounts: Iterable[float]) -> float:
-    return round(sum(amounts), 8)
+    planners, agents = (sum_of(_of(lines, agents=agents)) for agents in (False, True))
+    return StepSpending(ref, planners, agents, together=sum_of(lines))

@@ -12,6 +12,7 @@ from orchestrator.core.state import WaitsFor
 from orchestrator.views import exchange
 from orchestrator.views.attempts import AttemptLine, attempts_by_step
 from orchestrator.views.escalations import Escalation, escalations
+from orchestrator.views.failures import TROUBLED, Failure, newest_failures
 from orchestrator.views.interventions import InterventionView, list_interventions
 from orchestrator.views.places import RunPlace, require_step
 from orchestrator.views.values import AuthorValue, RefValue
@@ -74,7 +75,8 @@ class StepLine:
     `errors` are those under the current revision (S0.45), including the pass under way, and
     `threshold` is their limit; `done` and `subtasks` count the subtasks of that revision. A `bare`
     step has none yet: it is detailed when its turn comes. `repository` is where it happens, None
-    for the target of its run.
+    for the target of its run. `failure` is its newest command that failed and was not put right,
+    unless the step is done or has not begun.
     """
 
     ref: RefValue
@@ -97,6 +99,7 @@ class StepLine:
     changed_at: datetime
     bare: bool = False
     repository: str | None = None
+    failure: Failure | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +162,15 @@ def step_lines(
     planned_rows = {(row.run_id, row.step): row for row in connection.execute(_SIZES, chosen)}
     errors = {(row.run_id, row.step): row.errors for row in connection.execute(_COUNTED, chosen)}
     lines: dict[int, list[StepLine]] = {run_id: [] for run_id in run_ids}
-    for row in connection.execute(
+    rows = connection.execute(
         select(RunStepRow.__table__, RunRow.target)
         .join(RunRow, RunRow.id == RunStepRow.run_id)
         .where(RunStepRow.run_id.in_(run_ids))
         .order_by(RunStepRow.run_id, RunStepRow.step)
-    ):
+    ).all()
+    troubled = {(row.run_id, row.step) for row in rows if row.phase in TROUBLED}
+    failures = newest_failures(connection, troubled)
+    for row in rows:
         place = row.run_id, row.step
         green = sum(outcome in GREEN for outcome in outcomes[place])
         known = planned_rows.get(place)
@@ -173,6 +179,7 @@ def step_lines(
                 _line(row, task_id, threshold, done=green, subtasks=known.subtasks if known else 0),
                 errors=row.errors + errors.get(place, 0),
                 repository=known.repository if known else None,
+                failure=failures.get(place),
             )
         )
     return {run_id: tuple(listed) for run_id, listed in lines.items()}

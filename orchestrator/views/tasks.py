@@ -1,7 +1,5 @@
-"""Tasks: a list, and one with its runs and steps."""
+"""A task with its runs and steps."""
 
-from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -19,14 +17,14 @@ from orchestrator.views.recovery import (
     TaskContext,
     task_context,
 )
-from orchestrator.views.spending import Spending, spending, spending_of_tasks
+from orchestrator.views.spending import Spending, spending
 from orchestrator.views.steps import StepLine, step_lines
 from orchestrator.views.values import RefValue
 from shared.domain.config import Policy
 from shared.domain.ids import Ref
 from shared.domain.question import Reply
 from shared.domain.task import ENDED_TASK, RunPhase, TaskPhase
-from shared.store.tables import InterventionRow, RunRow, TaskRow
+from shared.store.tables import RunRow, TaskRow
 from shared.wire import from_json
 
 _LOOKING = text("""
@@ -34,36 +32,6 @@ _LOOKING = text("""
     WHERE jobs.task_id = :task_id AND jobs.kind = 'look' AND jobs.state = 'open'
     ORDER BY jobs.id
 """)
-
-
-@dataclass(frozen=True, slots=True)
-class TaskLine:
-    """A task in a list; `waiting` counts its open interventions.
-
-    `tokens` and `cost`, in US dollars, are those of its planners and agents together. `state` is
-    its phase in the four words of S1.22.
-    """
-
-    ref: RefValue
-    phase: TaskPhase
-    prompt: str
-    targets: tuple[str, ...]
-    waiting: int
-    reason: str
-    created_at: datetime
-    ended_at: datetime | None
-    state: str = ""
-    tokens: int = 0
-    cost: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class TaskList:
-    """Tasks, newest first; with `more`, there are older ones, which follow after `next`."""
-
-    tasks: tuple[TaskLine, ...]
-    more: bool
-    next: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,55 +95,6 @@ class TaskView:
         return self.phase == TaskPhase.WAITING
 
 
-def list_tasks(
-    connection: Connection,
-    *,
-    limit: int = 20,
-    phase: TaskPhase | None = None,
-    after: int | None = None,
-    target: str | None = None,
-) -> TaskList:
-    """The newest tasks, at most `limit`; with `after`, those that follow it in this order.
-
-    With a `target`, only those that run on that host or in that repository.
-    """
-    query = select(TaskRow.__table__).order_by(TaskRow.id.desc()).limit(limit + 1)
-    if phase is not None:
-        query = query.where(TaskRow.phase == phase.value)
-    if after is not None:
-        query = query.where(TaskRow.id < after)
-    if target is not None:
-        there = select(RunRow.task_id).where(RunRow.target == target)
-        query = query.where(TaskRow.id.in_(there))
-    rows = connection.execute(query).all()
-    shown = rows[:limit]
-    ids = [row.id for row in shown]
-    targets: dict[int, list[str]] = defaultdict(list)
-    for row in connection.execute(
-        select(RunRow.task_id, RunRow.target).where(RunRow.task_id.in_(ids)).order_by(RunRow.id)
-    ):
-        targets[row.task_id].append(row.target)
-    waiting, sums = _waiting(connection, ids), spending_of_tasks(connection, ids)
-    lines = tuple(
-        TaskLine(
-            ref=Ref(row.id),
-            phase=TaskPhase(row.phase),
-            state=COARSE_TASK[TaskPhase(row.phase)],
-            prompt=row.prompt,
-            targets=tuple(targets[row.id]),
-            waiting=waiting.get(row.id, 0),
-            reason=row.reason,
-            created_at=row.created_at,
-            ended_at=row.ended_at,
-            tokens=sums[row.id].tokens if row.id in sums else 0,
-            cost=sums[row.id].cost if row.id in sums else 0.0,
-        )
-        for row in shown
-    )
-    more = len(rows) > limit
-    return TaskList(lines, more=more, next=ids[-1] if more else None)
-
-
 def task_view(connection: Connection, ref: Ref) -> TaskView:
     """A task with everything that is open; raises Rejected when there is no such task."""
     task_id = require_task(connection, ref)
@@ -236,12 +155,3 @@ def _runs(
         )
         for row in rows
     )
-
-
-def _waiting(connection: Connection, task_ids: Sequence[int]) -> dict[int, int]:
-    found = connection.execute(
-        select(InterventionRow.task_id, func.count())
-        .where(InterventionRow.task_id.in_(task_ids), InterventionRow.closed_at.is_(None))
-        .group_by(InterventionRow.task_id)
-    )
-    return {task_id: count for task_id, count in found}  # noqa: C416 - rows are no pairs

@@ -31,11 +31,11 @@ from shared.domain.errors import Defect
 from shared.domain.facts import RunStarted
 from shared.domain.ids import Ref
 from shared.domain.task import ENDED_TASK, TaskPhase
+from shared.fact_wire import decode_fact
 from shared.store.attempt_notes import note_of
 from shared.store.attempts import RUNNING
 from shared.store.model_calls import AttemptSpending
 from shared.store.tables import EventRow, RunRow, RunStepRow, TaskRow
-from shared.wire import decode_fact
 
 _AT_WORK = {phase.value for phase in TaskPhase} - {
     p.value for p in (*ENDED_TASK, TaskPhase.WAITING)

@@ -78,7 +78,8 @@ def describe_result(
     """What an agent did, as pairs of a name and a text; without `agent`, what it says it cost."""
     program = _program(result.runner, result.version, result.model)
     if program:
-        yield "agent", program
+        contained = "" if result.networks is None else f", contained, networks: {result.networks}"
+        yield "agent", f"{program}{contained}"
     ended = "" if result.ended_by is None else f", ended by {_ENDED_BY[result.ended_by]}"
     yield "status", f"{result.status.value.replace('_', ' ')}{ended}"
     if result.summary:

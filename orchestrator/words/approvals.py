@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from orchestrator.views.approvals import ApprovalView
 from orchestrator.words.agents import describe_repository, describe_work
+from orchestrator.words.failures import describe_before
 from orchestrator.words.previews import describe_preview
 from orchestrator.words.rules import describe_offer
 from orchestrator.words.visible_text import visible
@@ -12,6 +13,8 @@ from orchestrator.words.visible_text import visible
 def describe(text: ApprovalView) -> Iterator[tuple[str, str]]:
     """Describe a text for a person, as pairs of a name and a text."""
     yield "goal" if text.work else text.part, visible(text.command)
+    if text.failed_before is not None:
+        yield "ran before", visible(describe_before(text.failed_before))
     if text.rollback:
         yield "undone by", visible(text.rollback)
     for name, said in describe_work(text.work) if text.work else ():

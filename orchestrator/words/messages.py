@@ -12,6 +12,7 @@ from orchestrator.views.interventions import InterventionView
 from orchestrator.views.values import RefValue
 from orchestrator.words import facts, notes
 from orchestrator.words.agents import describe_agent
+from orchestrator.words.failures import why_it_waits
 from orchestrator.words.kinds import MessageKind, Tone, Words
 from orchestrator.words.looks import name_look
 from orchestrator.words.quantities import brief, clock
@@ -93,7 +94,7 @@ def words_of(entry: Entry) -> Words | None:  # noqa: C901 - one case a kind of e
         case e.TaskEnded(phase, reason):
             why = f" ({reason})" if reason else ""
             tone = Tone.GOOD if phase is TaskPhase.DONE else Tone.BAD
-            return MessageKind.REPORT, tone, f"{phase}{why} → replan task report {entry.ref}"
+            return MessageKind.REPORT, tone, f"{phase}{why}"
         case e.Unclaimed() | e.Unread() | e.Unanswered():
             return MessageKind.TASK, Tone.ATTENTION, _stall(entry.about)
         case _:
@@ -174,7 +175,8 @@ def _agent(attempt: AttemptLine) -> str:
 
 
 def _opened(view: InterventionView) -> str:
-    reason = f": {view.reason}" if view.reason else ""
+    why = why_it_waits(view)
+    reason = f": {why}" if why else ""
     waits = f"waits for you ({view.kind.replace('_', ' ')})"
     return f"{waits}{reason} → {command_line(view.next_step)}"
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from orchestrator.words.visible_text import visible, visible_line
 from shared.domain.preview import (
+    NO_PREVIEW_WORDS,
     ChangeKind,
     Content,
     FileChange,
     FileKind,
     FileState,
-    NoPreview,
     Preview,
     UnseenKind,
 )
@@ -17,15 +17,6 @@ from shared.domain.preview import (
 MOST = 40
 """Changes that are shown."""
 
-_NONE = {
-    NoPreview.TOOLS: "the host lacks the programs for a preview (unshare, mount, setpriv)",
-    NoPreview.NAMESPACES: "the host gives this account no namespaces",
-    NoPreview.OVERLAY: "the host gives this account no overlay file system",
-    NoPreview.PROC: "the host shows no private /proc",
-    NoPreview.SOCKETS: "the sockets of the host cannot be put out of reach",
-    NoPreview.TOO_LONG: "the command is too long for a preview",
-    NoPreview.FAILED: "the host did not answer to the end",
-}
 _UNSEEN = {
     UnseenKind.NETWORK: "what it does over the network",
     UnseenKind.SERVICE: "what services do for it",
@@ -68,7 +59,7 @@ _CONTENT = {
 def describe_preview(preview: Preview) -> Iterator[tuple[str, str]]:
     """Describe a preview for a person, as pairs of a name and a text."""
     if preview.none is not None:
-        yield "effects", f"not known: {_NONE[preview.none]}"
+        yield "effects", f"not known: {NO_PREVIEW_WORDS[preview.none]}"
         return
     yield "effects", "\n".join(_effects(preview))
     for each in preview.signals:

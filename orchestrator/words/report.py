@@ -9,6 +9,7 @@ from orchestrator.views.proofs import StepProof
 from orchestrator.views.report import Report
 from orchestrator.views.spending import Spending
 from orchestrator.views.steps import StepView
+from orchestrator.views.tasks import TaskView
 from orchestrator.words import (
     approvals,
     causes,
@@ -19,6 +20,7 @@ from orchestrator.words import (
     unknown_outcomes,
 )
 from orchestrator.words.agents import describe_agent
+from orchestrator.words.failures import describe_failure, first_failure, why_it_stops, why_it_waits
 from orchestrator.words.looks import name_look
 from orchestrator.words.prose import code, prose
 from orchestrator.words.quantities import clock, count_of
@@ -61,10 +63,11 @@ def markdown(compiled: Report) -> str:
         *_quote(task.prompt),
         "",
         *([f"Improved prompt: {prose(task.improved_prompt)}", ""] if task.improved_prompt else []),
-        _counts(compiled),
+        *_why(task),
+        counts(compiled),
         *_predictions(compiled.predictions),
     ]
-    if task.reason:
+    if task.reason and (task.interventions or first_failure(task)):
         lines += ["", prose(task.reason)]
     for waits in task.put_off:
         lines += ["", f"{waits.ref}: {prose(postponed.describe(waits))}"]
@@ -76,7 +79,7 @@ def markdown(compiled: Report) -> str:
     lines += _spending(task.spending)
     lines += _in_hand(task.in_hand)
     for asked in task.interventions:
-        lines += ["", f"**Waits for you** ({asked.kind}): {prose(asked.reason)}", ""]
+        lines += ["", f"**Waits for you** ({asked.kind}): {prose(why_it_waits(asked))}", ""]
         lines += _evidence(asked)
         lines += [f"    {command_line(step)}" for step in asked.next_steps]
     return visible("\n".join(lines))
@@ -86,7 +89,14 @@ def _quote(text: str) -> list[str]:
     return [f"> {prose(line)}".rstrip() for line in text.splitlines()]
 
 
-def _counts(compiled: Report) -> str:
+def _why(task: TaskView) -> list[str]:
+    """Why it goes no further."""
+    why = why_it_stops(task)
+    return [f"**Why it is {task.phase}:** {prose(why)}", ""] if why else []
+
+
+def counts(compiled: Report) -> str:
+    """How much was tried, what failed and what came of that, in one line."""
     looks = f"{count_of(compiled.looked, 'look')}, " if compiled.looked else ""
     return (
         f"{looks}{count_of(compiled.attempts, 'attempt')}, {compiled.failed} failed, "
@@ -117,6 +127,8 @@ def _step(view: StepView, *, managed: bool) -> list[str]:
     author = prose(_author(step.author, managed=managed))
     lines = ["", f"## {step.ref} {prose(step.title)}: {step.phase}", ""]
     lines.append(f"Planned by {author}; {step.done} of {count_of(step.subtasks, 'subtask')} done.")
+    if step.failure is not None:
+        lines += ["", f"Why: {prose(describe_failure(step.failure))}"]
     if step.reason:
         lines += ["", f"Last reason: {prose(step.reason)}"]
     for revision in view.revisions:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from orchestrator.words.quantities import count_of
 from shared.domain.agent import NEEDS_COMMAND
+from shared.domain.containment import MISSING_WORDS, AgentContainment, Networks
 from shared.domain.next_step import Advice
 from shared.domain.repository_faults import explain_fault, first_of
 from shared.domain.target import Repository, RepositoryFault, RepositoryNotice, RepositoryReport
@@ -36,7 +37,25 @@ def describe_programs(repository: Repository, report: RepositoryReport) -> Itera
         " ".join(filter(None, (each.runner, each.version, f"({each.path})"))) for each in usable
     )
     yield f"agents on {repository.host}: {', '.join(listed) or 'none of those that replan knows'}"
+    if report.agents is not None:
+        yield describe_containment(repository.host, report.agents)
     there = {each.runner for each in usable}
     needed = [name for name in repository.runners or () if name not in NEEDS_COMMAND]
     if lacking := [name for name in needed if name not in there]:
         yield f"not installed on {repository.host}: {', '.join(lacking)}"
+
+
+def describe_containment(host: str, found: AgentContainment) -> str:
+    """Whether agents run contained on a host, what they reach, and what it lacks for more."""
+    why = "" if found.missing is None else MISSING_WORDS[found.missing]
+    why = f"{why} ({found.said})" if found.said else why
+    if found.networks is None:
+        return f"agents do not run contained on {host}: {why}"
+    reach = f"reach {_REACH[found.networks]}"
+    return f"agents run contained on {host}, and {reach}{f': {why}' if why else ''}"
+
+
+_REACH = {
+    Networks.ALL: "every network of their account",
+    Networks.GATEWAY: "no network but the gateway",
+}

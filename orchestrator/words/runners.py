@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from shared.domain.runner_report import RunnerReport, RunnerState
 
 INSTALL = {
-    "claude": "pip install 'replan[agents]'",
+    "claude": "pip install claude-agent-sdk",
     "codex": "npm install -g @openai/codex",
     "opencode": "npm install -g opencode-ai",
     "mini": "pip install mini-swe-agent",

@@ -1,11 +1,18 @@
 """The model calls of a task and their cost, in words."""
 
-from collections.abc import Iterator
+from __future__ import annotations
 
-from orchestrator.views.spending import CallLine, Spending, SpendingLine, SpendingSum
-from orchestrator.views.unpaid import UnpaidView
+from typing import TYPE_CHECKING
+
 from orchestrator.words.quantities import count_of
 from shared.domain.spending import Cap, exact
+
+if TYPE_CHECKING:  # a list of tasks names amounts alone
+    from collections.abc import Iterator
+
+    from orchestrator.views.spending import CallLine, Spending
+    from orchestrator.views.spending_sums import SpendingLine, SpendingSum
+    from orchestrator.views.unpaid import UnpaidView
 
 
 def summary_lines(spent: Spending) -> tuple[str, ...]:

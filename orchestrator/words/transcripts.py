@@ -6,6 +6,7 @@ from typing import Final
 
 from orchestrator.words.quantities import brief, count_of
 from shared.domain.transcript import Transcript, TranscriptKind, TranscriptLine
+from shared.wire import from_json
 
 _MAIN: Final = ("command", "cmd", "file_path", "filePath", "path", "pattern", "query", "url")
 """The arguments that say most about the use of a tool."""
@@ -20,6 +21,11 @@ def tell_transcript(transcript: Transcript, *, whole: bool = False) -> Iterator[
         if number == transcript.head and transcript.left_out:
             yield f"… {count_of(transcript.left_out, 'line')} not kept"
         yield tell_line(line, whole=whole)
+
+
+def tell_event(written: str) -> str:
+    """A line as its agent's driver wrote it, in words. Raises ValueError for a part of one."""
+    return tell_line(from_json(TranscriptLine, json.loads(written)))
 
 
 def tell_line(line: TranscriptLine, *, whole: bool = False) -> str:

@@ -9,6 +9,11 @@ def visible(written: str) -> str:
     )
 
 
+def shown_last(line: str) -> str:
+    """What a line shows in the end: a progress bar writes over its own line."""
+    return line.rstrip("\r").rpartition("\r")[2]
+
+
 def visible_line(written: str) -> str:
     """The same in one line."""
     return visible(written).replace("\n", "\\n")

@@ -18,7 +18,7 @@ from shared.domain.delivery import Judgement, Rejection
 from shared.domain.jobs import JobKind, LossSign
 from shared.domain.plan import Subtask, SubtaskKind
 from shared.domain.task import RunPhase
-from shared.wire import encode_fact
+from shared.fact_wire import encode_fact
 
 
 def _fitting(subtask: dict[str, Any]) -> Subtask:
