@@ -1,18 +1,28 @@
 """Checking an installation: a list of checks and their findings."""
 
+import os
+import shlex
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
 
 from orchestrator import history
 from orchestrator.access import audit
 from orchestrator.views import stalls, unknown_passes
+from orchestrator.views.database_server import database_server
 from orchestrator.views.postponed import postponed_checkpoints
 from orchestrator.views.referred_bundles import newest_bundle
+from orchestrator.views.serving_troubles import serving_troubles
+from orchestrator.views.status import Status, status, with_messages
 from orchestrator.views.stuck_steps import stuck_places
 from orchestrator.views.values import NextStepValue
 from orchestrator.words.messages import describe_workers
 from orchestrator.words.postponed import describe as describe_postponed
 from orchestrator.words.quantities import count_of
+from orchestrator.words.serving import cure_of, describe_trouble_of
 from orchestrator.words.stuck import describe_trouble, repair_of
 from shared.deliveries.store import PatchStore
 from shared.domain.errors import ReplanError
@@ -27,6 +37,32 @@ from shared.store.migrate import require_current
 MOST_FAULTS = 20
 """At most this many faults are listed."""
 
+LEAST_ROOM = 500_000_000
+"""Bytes that should be free on a disk that replan or its database writes to."""
+
+CLOCKS_APART = 3.0
+"""Seconds that the clocks of two machines may differ."""
+
+
+def room_at(folder: str) -> int | None:
+    """The bytes that are free for us on the disk of a folder; None if that cannot be known."""
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return None
+    return found.f_bavail * found.f_frsize
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """This machine: its clock, in seconds since 1970, and the room on the disk of a folder."""
+
+    now: Callable[[], float] = time.time
+    room: Callable[[str], int | None] = room_at
+
+
+_THIS_MACHINE = Machine()
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -38,7 +74,7 @@ class Finding:
     next_step: NextStepValue = None
 
 
-def examine(server: ServerSettings) -> Iterator[Finding]:
+def examine(server: ServerSettings, machine: Machine = _THIS_MACHINE) -> Iterator[Finding]:
     """Run every check, yielding findings; never raises for what it finds.
 
     Checks that need the database are skipped while it cannot be used.
@@ -56,6 +92,9 @@ def examine(server: ServerSettings) -> Iterator[Finding]:
     yield _check("broker", lambda: _check_broker(server))
     yield _models(server)
     for found in database:
+        yield from _serving(server, found)
+        yield _clock(found, machine)
+        yield from _disks(server, found, machine)
         yield from _work(found)
         yield from _stuck(found)
         yield from _audit(found)
@@ -85,6 +124,75 @@ def _models(server: ServerSettings) -> Finding:
         told = f"the provider {provider} has no default model, and none is set"
         return Finding("models", False, told, ShellCommand("export REPLAN_MODEL=NAME"))
     return Finding("models", True, f"{model}, provided by {provider}, unless a role names another")
+
+
+def _serving(server: ServerSettings, database: Database) -> Iterator[Finding]:
+    """Check that a coordinator and a worker for every queue are there, all of this version."""
+    try:
+        with database.reading() as connection:
+            found = status(connection)
+    except ReplanError as error:
+        yield Finding("processes", False, error.reason, error.next_step or NextStep.of("db status"))
+        return
+    with suppress(ReplanError):  # the check of the broker has said it
+        counts = broker.unread_messages(server.broker_url)
+        found = replace(found, queues=with_messages(found.queues, counts))
+    troubles = serving_findings(found)
+    yield from troubles[:MOST_FAULTS]
+    if not troubles:
+        coordinators = count_of(len(found.coordinators), "coordinator")
+        told = f"{coordinators} and {count_of(len(found.workers), 'worker')} are connected"
+        hidden = "a pooler before the database hides who is connected"
+        yield Finding("processes", True, hidden if found.pooled else told)
+
+
+def serving_findings(found: Status) -> tuple[Finding, ...]:
+    """What is wrong with who serves, as the doctor says it."""
+    own = version("replan")
+    return tuple(
+        Finding("processes", False, describe_trouble_of(each, found.now, own), cure_of(each))
+        for each in serving_troubles(found, own)
+    )
+
+
+def _clock(database: Database, machine: Machine) -> Finding:
+    """Check that the clocks of this machine and of the database's agree."""
+    try:
+        with database.begin() as connection:
+            before = machine.now()
+            theirs = database_server(connection).now
+            after = machine.now()
+    except ReplanError as error:
+        return Finding("clock", False, error.reason, error.next_step or NextStep.of("db status"))
+    ahead = theirs - (before + after) / 2
+    if abs(ahead) <= CLOCKS_APART + (after - before) / 2:
+        return Finding("clock", True, "the database's clock agrees with this machine's")
+    how = "ahead of" if ahead > 0 else "behind"
+    told = f"the database's clock is {abs(ahead):.0f} s {how} this machine's"
+    return Finding("clock", False, told, ShellCommand("timedatectl"))
+
+
+def _disks(server: ServerSettings, database: Database, machine: Machine) -> Iterator[Finding]:
+    """Check that there is room on the disks that can be seen from here."""
+    places = {"the data folder": str(server.data_dir)}
+    embedded = server.data_dir / "postgres"
+    if embedded.is_dir():
+        places["the embedded database"] = str(embedded)
+    if Path(server.delivery_place).is_dir():
+        places["the store of deliveries"] = server.delivery_place
+    with suppress(ReplanError), database.begin() as connection:
+        folder = database_server(connection).folder
+        if folder is not None:
+            places["the database"] = folder
+    found = {name: (folder, machine.room(folder)) for name, folder in places.items()}
+    known = {name: (at, room) for name, (at, room) in found.items() if room is not None}
+    full = {name: each for name, each in known.items() if each[1] < LEAST_ROOM}
+    for name, (folder, room) in full.items():
+        told = f"the disk of {name} is almost full: {room / 1e6:.0f} MB are free in {folder}"
+        yield Finding("disk", False, told, ShellCommand(f"df -h {shlex.quote(folder)}"))
+    if known and not full:
+        least = min(room for _, room in known.values())
+        yield Finding("disk", True, f"{least / 1e9:.1f} GB or more are free for {', '.join(known)}")
 
 
 def _work(database: Database) -> Iterator[Finding]:

@@ -2,8 +2,10 @@
 
 import os
 import signal
+import socket
 import threading
 from collections.abc import Callable
+from importlib.metadata import version
 
 import structlog
 
@@ -15,6 +17,7 @@ from orchestrator.relay import Relay
 from orchestrator.store import SqlLedger
 from orchestrator.sweeper import Sweeper
 from shared.domain.exits import ExitCode
+from shared.domain.process_name import COORDINATOR, ProcessName
 from shared.health import Pulse
 from shared.queue.app import CeleryBell, make_app
 from shared.settings import Settings
@@ -39,11 +42,12 @@ def run_coordinator(settings: Settings, stop: threading.Event | None = None) -> 
     database has another version or refuses us.
     """
     stopping = stop or _stop_on_signal()
-    database = Database.of(settings.server)
+    name = ProcessName(version("replan"), (COORDINATOR,), os.getpid(), socket.gethostname())
+    database = Database.of(settings.server, application=name.session)
     if not await_servers(settings.server, database, stopping):
         return ExitCode.DONE
     crashed = threading.Event()
-    watch = PresenceWatch(database)
+    watch = PresenceWatch(database, name=name)
     threads = [
         threading.Thread(target=_run_loop, args=(name, loop, stopping, crashed), name=name)
         for name, loop in _loops(settings, database, watch, stopping)

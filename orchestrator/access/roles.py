@@ -52,9 +52,12 @@ VERBS: Final[Mapping[str, Permission]] = {
     "task.list": _LOOK,
     "task.show": _LOOK,
     "task.watch": _LOOK,
+    "task.logs": _LOOK,
     "task.report": _LOOK,
     "task.export": _LOOK,
     "watch": _LOOK,
+    "status": _LOOK,
+    "worker.list": _LOOK,
     "plan.show": _LOOK,
     "plan.calls": _LOOK,
     "step.show": _LOOK,
@@ -72,6 +75,8 @@ VERBS: Final[Mapping[str, Permission]] = {
     "checkpoint.show": _LOOK,
     "worktree.list": _LOOK,
     "fix.list": _LOOK,
+    "runbook.list": _LOOK,
+    "runbook.show": _LOOK,
     "fix.show": _LOOK,
     "project.status": _LOOK,
     "project.list": _LOOK,
@@ -80,6 +85,7 @@ VERBS: Final[Mapping[str, Permission]] = {
     "repo.list": _LOOK,
     "repo.show": _LOOK,
     "config.show": _LOOK,
+    "config.explain": _LOOK,
     "guard.check": _LOOK,
     "guard.rules": _LOOK,
     "guard.test": _LOOK,
@@ -147,6 +153,7 @@ VERBS: Final[Mapping[str, Permission]] = {
 ON_THE_MACHINE: Final = frozenset(
     {
         *("db.migrate", "worker.start", "gateway.start", "coordinator.start", "up", "demo"),
+        *("down", "logs"),
         *("secret.list", "secret.check", "secret.set"),
         *("intervention.key", "attestation.create", "attestation.key"),
     }
@@ -157,7 +164,9 @@ These verbs start processes there, or read the vaults and keys of that machine.
 """
 
 _OPEN_TO_JOBS: Final = frozenset({"worker.start", "gateway.start", "coordinator.start", "up"})
-_CLOSED_TO_JOBS: Final = frozenset({"config.show", "token.list", "audit.list", "audit.verify"})
+_CLOSED_TO_JOBS: Final = frozenset(
+    {"config.show", "config.explain", "token.list", "audit.list", "audit.verify"}
+)
 
 
 def open_to_jobs(verb: str) -> bool:

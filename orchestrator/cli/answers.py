@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.access.chain import ChainFault
+from orchestrator.embedded.log_files import LogLine
 from orchestrator.views.approvals import ApprovalView
 from orchestrator.views.cancellations import InHand
 from orchestrator.views.projects import ProjectView
@@ -147,6 +148,34 @@ class DatabaseVersion:
     found: str | None
     needed: str
     pending: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LeftCommand:
+    """A command that runs on its host without a worker."""
+
+    ref: RefValue
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedStack:
+    """What was stopped: the process that held the data folder, None if there was none.
+
+    `tasks` have not ended, and `commands` ran when they were last looked at, before the stop.
+    """
+
+    data_dir: str
+    pid: int | None
+    tasks: tuple[Place, ...] = ()
+    commands: tuple[LeftCommand, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LogLines:
+    """Lines of log files, oldest first."""
+
+    lines: tuple[LogLine, ...]
 
 
 @dataclass(frozen=True, slots=True)

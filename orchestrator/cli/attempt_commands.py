@@ -6,6 +6,7 @@ import typer
 from rich.console import Console
 
 from orchestrator.cli.agent_text import show_notes, show_result, show_transcript, show_work
+from orchestrator.cli.completion import tasks
 from orchestrator.cli.intervention_text import mark, show_preview, show_reasons
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
@@ -22,7 +23,7 @@ from orchestrator.cli.tables import (
     tell_rest,
 )
 from orchestrator.cli.task_commands import TimeoutOption, WaitOption
-from shared.domain.attempt import describe_left
+from shared.domain.attempt import Outcome, describe_left
 from shared.domain.ids import parse_ref, parse_step
 from shared.domain.next_step import NextStep
 
@@ -31,8 +32,14 @@ if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
 
 group = typer.Typer(name="attempt", no_args_is_help=True)
 
-PlaceArgument = Annotated[str, typer.Argument(metavar="REF", help="T12, T12.2 or T12.2.3@web1.")]
-RefArgument = Annotated[str, typer.Argument(metavar="REF", help="An attempt: T12.2.3#1@web1.")]
+_REFUSED = (Outcome.DENIED, Outcome.NEEDS_APPROVAL)
+
+PlaceArgument = Annotated[
+    str, typer.Argument(metavar="REF", help="T12, T12.2 or T12.2.3@web1.", autocompletion=tasks)
+]
+RefArgument = Annotated[
+    str, typer.Argument(metavar="REF", help="An attempt: T12.2.3#1@web1.", autocompletion=tasks)
+]
 RawOption = Annotated[
     bool, typer.Option("--raw", help="Of an agent: the lines as its program wrote them.")
 ]
@@ -84,7 +91,9 @@ def list_(
 @add(group, "run", example="replan attempt run T12.2@web1")
 def run(
     call: Invocation,
-    ref: Annotated[str, typer.Argument(metavar="REF", help="A step: T12.2@web1.")],
+    ref: Annotated[
+        str, typer.Argument(metavar="REF", help="A step: T12.2@web1.", autocompletion=tasks)
+    ],
     *,
     apply: DryRunOption = True,
 ) -> Result:
@@ -141,7 +150,7 @@ def show_(
             console.print(f"  a rollback of revision {attempt.revision}, pass {attempt.pass_no}")
         if attempt.correction:
             console.print(f"  corrected by {plain(attempt.correction)}")
-        show_preview(console, attempt.preview)
+        _show_grounds(console, view)
         show_notes(console, attempt.notes)
         show_result(console, view.result, attempt.agent)
         exited = "no exit code" if attempt.exit_code is None else f"exit code {attempt.exit_code}"
@@ -167,6 +176,13 @@ def show_(
             console.print(plain(view.check_output.rstrip("\n")), highlight=False)
 
     return Result("attempt.show", view, show)
+
+
+def _show_grounds(console: Console, view: "AttemptView") -> None:
+    """What let it run, and what was seen before."""
+    if view.rule and view.attempt.outcome not in _REFUSED:
+        console.print(f"  let run by the rule {plain(view.rule)}", highlight=False)
+    show_preview(console, view.attempt.preview)
 
 
 def _show_pass(console: Console, view: "AttemptView") -> None:

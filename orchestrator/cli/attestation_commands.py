@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from orchestrator.cli.completion import tasks
 from orchestrator.cli.files import read_text, write_new
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
@@ -19,7 +20,9 @@ group = typer.Typer(name="attestation", no_args_is_help=True)
 @add(group, "create", example="replan attestation create T12 --output T12.intoto.json")
 def create(
     call: Invocation,
-    ref: Annotated[str, typer.Argument(metavar="REF", help="A task that has ended: T12.")],
+    ref: Annotated[
+        str, typer.Argument(metavar="REF", help="A task that has ended: T12.", autocompletion=tasks)
+    ],
     *,
     file: Annotated[
         Path | None, typer.Option("--output", help="A new file; the default is to print.")

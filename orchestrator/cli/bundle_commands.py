@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from orchestrator.cli.completion import tasks
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.posted import place_answer
 from orchestrator.cli.reply import Result
@@ -19,7 +20,9 @@ group = typer.Typer(name="bundle", no_args_is_help=True)
 @add(group, "show", example="replan bundle show T12.2@web1")
 def show_(
     call: Invocation,
-    ref: Annotated[str, typer.Argument(metavar="REF", help="A step: T12.2@web1.")],
+    ref: Annotated[
+        str, typer.Argument(metavar="REF", help="A step: T12.2@web1.", autocompletion=tasks)
+    ],
     *,
     revision: Annotated[
         int | None, typer.Option(min=0, help="The bundle of this revision.")
@@ -47,7 +50,10 @@ def show_(
 @add(group, "send", example='replan bundle send T12.2@web1 --note "the mirror is down"')
 def send(
     call: Invocation,
-    ref: Annotated[str, typer.Argument(metavar="REF", help="A step that waits: T12.2@web1.")],
+    ref: Annotated[
+        str,
+        typer.Argument(metavar="REF", help="A step that waits: T12.2@web1.", autocompletion=tasks),
+    ],
     *,
     note: Annotated[str, typer.Option(help="What else the planner should know.")] = "",
 ) -> Result:

@@ -27,13 +27,23 @@ def doctor(
             "seconds; left out: if a repository is here.",
         ),
     ] = None,
+    hosts: Annotated[
+        bool, typer.Option("--hosts", help="Also log in to each host, which takes some seconds.")
+    ] = False,
 ) -> Result:
-    """Check this installation; exits with 1 if something is wrong."""
+    """Check this installation; exits with 1 if something is wrong.
+
+    Whether servers answer, who serves which queue and what nobody takes, clocks and disks, what is
+    stuck, the audit, and whether all that happened explains what is.
+    """
+    from orchestrator.acts.host_logins import examine_hosts
     from orchestrator.acts.runners import examine_runners, has_repository_here
     from orchestrator.doctor import examine
 
     call.caller.may(call.verb)
     findings = tuple(examine(call.settings.server))
+    if hosts:
+        findings += tuple(examine_hosts(call.caller))
     if has_repository_here(call.caller) if runners is None else runners:
         findings += tuple(examine_runners(call.caller))
     wrong = [finding for finding in findings if not finding.ok]

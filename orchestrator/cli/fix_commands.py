@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from orchestrator.cli.completion import fixes
 from orchestrator.cli.files import read_text
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
@@ -25,7 +26,7 @@ _PATHS = re.compile(r"<path>(?:/<path>)+")
 
 group = typer.Typer(name="fix", no_args_is_help=True)
 
-FixArgument = Annotated[str, typer.Argument(metavar="FIX", help="A fix: F7.")]
+FixArgument = Annotated[str, typer.Argument(metavar="FIX", help="A fix: F7.", autocompletion=fixes)]
 
 
 @add(group, "list", example="replan fix list --all")

@@ -1,33 +1,33 @@
 """Following a task as it runs: live on a terminal, plain lines in a pipe, or JSON lines."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from rich.console import Console, Group
-from rich.live import Live
+from rich.console import Console
 from rich.text import Text
 
 from orchestrator.acts.watch import watch
+from orchestrator.cli.asking_in_place import Asking
 from orchestrator.cli.intervention_text import show_waiting
 from orchestrator.cli.invocation import Invocation
-from orchestrator.cli.reply import Format, Result
-from orchestrator.cli.streams import can_write_all
-from orchestrator.cli.tables import first_line, in_colour, listing, next_step, plain, span
+from orchestrator.cli.live_screen import LiveScreen, can_ask, can_draw
+from orchestrator.cli.live_tree import draw
+from orchestrator.cli.recap_table import show_recap
+from orchestrator.cli.reply import Format, Result, write_line
+from orchestrator.cli.tables import in_colour, next_step, plain
 from orchestrator.envelope import Envelope
-from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.entries import Entry
+from orchestrator.views.live import LiveTask
+from orchestrator.views.recap import TargetRecap, recap
 from orchestrator.views.tasks import TaskView
-from orchestrator.words.agents import spent
+from orchestrator.words.failures import why_it_stops
 from orchestrator.words.kinds import Tone
 from orchestrator.words.messages import Message, messages_of
-from orchestrator.words.postponed import describe
 from orchestrator.words.spending import sums
 from shared.domain.exits import ExitCode
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
 from shared.domain.task import TaskPhase
-
-MOST = 20
-"""Lines of each kind in the live part."""
 
 TONES = {Tone.GOOD: "green", Tone.BAD: "red", Tone.ATTENTION: "yellow"}
 CODES = {
@@ -38,17 +38,50 @@ CODES = {
 }
 
 
-def follow(call: Invocation, ref: Ref) -> Result:
-    """Print the messages of a task until it has ended or waits for a person."""
+def follow(call: Invocation, ref: Ref, *, ahead: bool = False) -> Result:
+    """Print the messages of a task until it has ended or waits for a person.
+
+    With `ahead`, a person at a terminal may approve what its plan will ask before it asks.
+    Ctrl-C ends that look and not the task: the answer says so, and how to come back.
+    """
+    try:
+        view = _follow(call, ref, ahead=ahead)
+    except KeyboardInterrupt:
+        return _interrupted(ref)
+    if not call.human:
+        return ending(view)
+    with call.reading() as connection:
+        return ending(view, recap(connection, view))
+
+
+def _follow(call: Invocation, ref: Ref, *, ahead: bool) -> TaskView:
     if call.output is Format.JSONL:
-        view = watch(call.caller, ref, telling(lambda message: _json_line(call, message)))
-    elif call.human and call.console.is_terminal:
-        view = _live(call, ref)
-    elif call.human:
-        view = watch(call.caller, ref, telling(lambda each: print_message(call.console, each)))
-    else:
-        view = watch(call.caller, ref, lambda _: None)
-    return ending(view)
+        return watch(call.caller, ref, telling(lambda message: _json_line(call, message)))
+    if call.human and can_draw(call.console):
+        return _live(call, ref, ahead=ahead)
+    if call.human:
+        return watch(call.caller, ref, telling(lambda each: print_message(call.console, each)))
+    return watch(call.caller, ref, lambda _: None)
+
+
+def _interrupted(ref: Ref) -> Result:
+    """The answer for a task that goes on while nobody looks."""
+    reason = f"interrupted; {ref} goes on"
+    again = NextStep.of("task watch", ref)
+
+    def show(console: Console) -> None:
+        console.print(reason)
+        next_step(console, again)
+        next_step(console, NextStep.of("task cancel", ref))
+
+    return Result(
+        "task.watch",
+        show=show,
+        exit_code=ExitCode.INTERRUPTED,
+        stage="watch",
+        reason=reason,
+        next_step=again,
+    )
 
 
 def telling(show: Callable[[Message], None]) -> Callable[[Sequence[Entry]], None]:
@@ -61,18 +94,20 @@ def telling(show: Callable[[Message], None]) -> Callable[[Sequence[Entry]], None
     return tell
 
 
-def ending(view: TaskView) -> Result:
-    """The answer for a task that has ended or waits."""
+def ending(view: TaskView, came: Sequence[TargetRecap] = ()) -> Result:
+    """The answer for a task that has ended or waits; people read what `came` of it."""
     code = CODES[TaskPhase(view.phase)]
     first = next(iter(view.interventions), None)
     command = NextStep.of("task report", view.ref) if first is None else first.next_step
-    reason = view.reason if first is None else first.reason
+    reason = why_it_stops(view)
 
     def show(console: Console) -> None:
-        console.print(f"[bold]{view.ref}[/] {in_colour(view.phase)} {plain(reason)}")
+        show_recap(console, came)
+        if code is not ExitCode.DONE:  # that it is done has just been told
+            console.print(f"[bold]{view.ref}[/] {in_colour(view.phase)} {plain(reason)}")
         if view.agents:
             console.print(plain(f"  models: {sums(view.spending)}"), highlight=False)
-        show_waiting(console, view.interventions)
+        show_waiting(console, view.interventions, told=reason)
         if first is None:
             next_step(console, command)
 
@@ -89,60 +124,37 @@ def ending(view: TaskView) -> Result:
 
 def print_message(console: Console, message: Message) -> None:
     """Print a message on one line."""
+    console.print(_line(message))
+
+
+def _line(message: Message) -> Text:
     at = message.at.astimezone().strftime("%H:%M:%S")
     style = TONES.get(message.tone, "")
-    console.print(
-        Text.assemble((at, "dim"), " ", (str(message.ref), "bold"), " ", (message.text, style))
-    )
+    return Text.assemble((at, "dim"), " ", (str(message.ref), "bold"), " ", (message.text, style))
 
 
-def _live(call: Invocation, ref: Ref) -> TaskView:
-    """Print messages above a live table of steps and running commands."""
-    with Live(console=call.console, refresh_per_second=8, transient=True) as live:
-        return watch(
-            call.caller,
-            ref,
-            telling(lambda message: print_message(live.console, message)),
-            lambda view, running: live.update(_status(view, running)),
-        )
+def _live(call: Invocation, ref: Ref, *, ahead: bool) -> TaskView:
+    """Print messages above a live tree of what runs; a person is asked in place."""
+    asking = Asking(call, ahead=ahead) if can_ask() else None
+    with LiveScreen(call.console) as screen:
 
+        def look(live: LiveTask) -> bool:
+            screen.show(partial(draw, live))
+            if asking is None:
+                return False
+            if asking.offers(live.task):
+                with screen.aside():
+                    asking.offer(live.task)
+                return True
+            waits = asking.next_of(live.task)
+            if waits is None:
+                return False
+            with screen.aside():
+                asking.ask(waits)
+            return True
 
-def _status(view: TaskView, running: Sequence[AttemptLine]) -> Group:
-    elapsed = span((view.now - view.created_at).total_seconds())
-    head = Text.from_markup(f"\n[bold]{view.ref}[/] {in_colour(view.phase)}  {elapsed}")
-    rows = [
-        (
-            step.ref,
-            in_colour(step.phase),
-            "to be detailed" if step.bare else f"{step.done}/{step.subtasks} done",
-            f"{step.errors}/{step.threshold} errors" if step.errors else "",
-            plain(step.title),
-        )
-        for run in view.runs
-        for step in run.steps
-    ]
-    now = [
-        (
-            a.ref,
-            "[cyan]running[/]",
-            span((view.now - a.started_at).total_seconds()),
-            "" if a.agent is None else plain(spent(a.agent)),
-            _brief(a),
-        )
-        for a in running
-    ]
-    shown = [*rows[:MOST], *now[:MOST]]
-    waiting = [Text(f"{each.ref} {describe(each)}", "yellow") for each in view.put_off[:MOST]]
-    return Group(head, listing(("", "", "", "", ""), shown), *waiting)
-
-
-def _brief(attempt: AttemptLine) -> str:
-    return first_line(attempt.command, 50)
+        return watch(call.caller, ref, telling(lambda each: screen.say(_line(each))), look)
 
 
 def _json_line(call: Invocation, message: Message) -> None:
-    import json
-
-    answer = Envelope("task.message", details=message).to_json()
-    line = json.dumps(answer, ensure_ascii=not can_write_all(call.console.file))
-    call.console.out(line, highlight=False)
+    write_line(call.console, Envelope("task.message", details=message))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from orchestrator.cli.completion import hosts
 from orchestrator.cli.files import read_text
 from orchestrator.cli.guard_check_plan import check_whole_plan
 from orchestrator.cli.guard_options import COLOURS, POLICY, PROFILE
@@ -47,7 +48,9 @@ def check(
         Path | None, typer.Option(help="Every text of this plan, as an executor would judge it.")
     ] = None,
     interpreter: Annotated[str, typer.Option(help="The shell that would run it.")] = "sh",
-    host: Annotated[str | None, typer.Option(help="Under the policy of this host.")] = None,
+    host: Annotated[
+        str | None, typer.Option(help="Under the policy of this host.", autocompletion=hosts)
+    ] = None,
     policy: Annotated[Path | None, POLICY] = None,
     profile: Annotated[list[str] | None, PROFILE] = None,
     role: Annotated[

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from orchestrator.cli.completion import hosts
 from orchestrator.cli.intervention_text import show_preview
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
@@ -21,7 +22,9 @@ def preview(
     call: Invocation,
     command: Annotated[str, typer.Argument(help="A shell command.")],
     *,
-    host: Annotated[str, typer.Option(help="The host on which it would run.")],
+    host: Annotated[
+        str, typer.Option(help="The host on which it would run.", autocompletion=hosts)
+    ],
 ) -> Result:
     """Show what a command would change on a host; nothing of it stays there.
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from orchestrator.cli.completion import hosts
 from orchestrator.cli.guard_options import COLOURS, POLICY, PROFILE
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
@@ -23,7 +24,9 @@ def rules(
         str | None, typer.Argument(help="Only the rules about this program.")
     ] = None,
     *,
-    host: Annotated[str | None, typer.Option(help="Under the policy of this host.")] = None,
+    host: Annotated[
+        str | None, typer.Option(help="Under the policy of this host.", autocompletion=hosts)
+    ] = None,
     policy: Annotated[Path | None, POLICY] = None,
     profile: Annotated[list[str] | None, PROFILE] = None,
 ) -> Result:

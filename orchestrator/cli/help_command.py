@@ -7,7 +7,6 @@ import typer
 
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
-from shared.contracts.complaints import unknown
 from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep
 
@@ -34,6 +33,7 @@ def help_(
 ) -> Result:
     """Show the help of a command, or list all of them: the same as --help."""
     from orchestrator.cli.main import command, main
+    from shared.contracts.complaints import unknown  # pydantic loads when there is something to say
 
     named = [word for each in words or () for word in each.split()]
     found: Any = command()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from orchestrator.cli.completion import hosts
 from orchestrator.cli.example_plans import example_plan
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
@@ -24,7 +25,9 @@ if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
 
 group = typer.Typer(name="host", no_args_is_help=True)
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The host's name.")]
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="The host's name.", autocompletion=hosts)
+]
 SECRET = "The secret that holds the {}: ${{secret:NAME}}."  # noqa: S105 - a sentence
 
 

@@ -1,17 +1,20 @@
 """`replan intervention …`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 from rich.console import Console
 
-from orchestrator.cli.intervention_text import show_evidence, show_waiting, with_rule
+from orchestrator.cli.completion import interventions, tasks
+from orchestrator.cli.intervention_text import show_evidence, show_rest, show_waiting, with_rule
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.posted import post_answer
 from orchestrator.cli.reply import Result
-from orchestrator.cli.tables import AFTER, listing, moment, next_step, plain, tell_rest
-from shared.domain.approval import ApprovalScope
+from orchestrator.cli.tables import AFTER, moment, next_step, next_steps, plain, tell_rest
+from shared.domain.approval import ApprovalRequest, ApprovalScope
 from shared.domain.attempt import Answer
 from shared.domain.errors import Rejected
 from shared.domain.ids import parse_ref
@@ -26,14 +29,18 @@ Chosen = TypeVar("Chosen")
 
 group = typer.Typer(name="intervention", no_args_is_help=True)
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Its name in the list: I7.")]
+NameArgument = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help="Its name in the list: I7.", autocompletion=interventions),
+]
 
 
 @add(group, "list", example="replan intervention list")
 def list_(
     call: Invocation,
     ref: Annotated[
-        str | None, typer.Argument(metavar="[REF]", help="Only those of this task.")
+        str | None,
+        typer.Argument(metavar="[REF]", help="Only those of this task.", autocompletion=tasks),
     ] = None,
     *,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 1000,
@@ -42,6 +49,7 @@ def list_(
     """List what waits for a person, and the commands that answer it."""
     from orchestrator.views.interventions import page_of_interventions
     from orchestrator.views.places import require_task
+    from orchestrator.words.failures import why_it_waits
 
     place = None if ref is None else parse_ref(ref)
     with call.reading() as connection:
@@ -56,15 +64,17 @@ def list_(
         if not found:
             console.print("nothing waits for you")
             return
-        rows = [(i.name, i.ref, i.kind, moment(i.opened_at), plain(i.reason)) for i in found]
-        console.print(listing(("", "where", "why", "since", ""), rows))
         for waits in found:
+            kind = waits.kind.replace("_", " ")
+            console.print(
+                f"[yellow]{waits.name}[/] {waits.ref} ({kind}, since {moment(waits.opened_at)})"
+            )
+            console.print(f"  {plain(why_it_waits(waits))}", highlight=False)
             show_evidence(console, waits)
             every = waits.evidence is not None or bool(
                 waits.wanted or waits.options or waits.records or waits.unpaid
             )
-            for step in waits.next_steps if every else waits.next_steps[:1]:
-                next_step(console, step)
+            next_steps(console, waits.next_steps if every else waits.next_steps[:1])
         tell_rest(console, further)
 
     return Result("intervention.list", page, show, items=found, next_step=further)
@@ -74,15 +84,25 @@ def list_(
 def show_(call: Invocation, name: NameArgument) -> Result:
     """Show an intervention: its evidence, and the commands that answer it."""
     from orchestrator.acts.offered_rules import with_offers
+    from orchestrator.acts.whole_plan import rest_of_plan
     from orchestrator.views.interventions import intervention
 
     with call.reading() as connection:
         view = intervention(connection, name)
     view = with_offers(call.caller, view)
+    rest: Sequence[ApprovalRequest] = ()
+    if view.approvable:
+        with suppress(Rejected):  # the plan has something forbidden, too
+            rest = rest_of_plan(call.caller, name)
 
     def show(console: Console) -> None:
         if view.closed_at is None:
-            show_waiting(console, [view])
+            here = NextStep.of("intervention show", view.name)
+            others = tuple(step for step in view.next_steps if step != here)
+            show_waiting(console, [replace(view, next_steps=others)])
+            if rest:
+                show_rest(console, rest)
+                next_step(console, NextStep.of("intervention approve", view.name, plan=True))
             return
         kind = view.kind.replace("_", " ")
         console.print(f"[bold]{view.name}[/] {view.ref} ({kind}) {plain(view.reason)}")
@@ -144,6 +164,10 @@ def approve(
     for_task: Annotated[
         bool, typer.Option("--for-task", help="Wherever the task has exactly these bytes.")
     ] = False,
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Also what else of its plan will ask, for every pass."),
+    ] = False,
     rule: Annotated[
         str | None,
         typer.Option(
@@ -155,15 +179,18 @@ def approve(
     """Let a step run what it asks to run, exactly as shown: once, unless you say otherwise.
 
     The approval covers no other bytes, host, account or policy. Forbidden commands cannot be
-    approved. `intervention show` says which rule would have allowed it: for a task it is signed
-    as the approval is, otherwise written to the policy file, with the approved text as its test.
+    approved. `intervention show` lists what else of its plan will ask, and says which rule would
+    have allowed it: for a task it is signed as the approval is, otherwise written to the policy
+    file, with the approved text as its test.
     """
     from orchestrator.acts import interventions
     from orchestrator.acts.offered_rules import parse_scope
+    from orchestrator.acts.whole_plan import rest_of_plan
 
     scope = ApprovalScope.TASK if for_task else ApprovalScope.ONCE
     wanted = None if rule is None else parse_scope(rule)
-    done = interventions.approve(call.caller, name, scope, wanted)
+    rest = rest_of_plan(call.caller, name) if plan else ()
+    done = interventions.approve(call.caller, name, scope, wanted, rest=rest)
     return with_rule(_result("intervention.approve", done), done.value.rule)
 
 

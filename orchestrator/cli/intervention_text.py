@@ -1,6 +1,6 @@
 """Printing what waits for a person, and what was running at a cancellation."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -8,7 +8,7 @@ from rich.console import Console
 
 from orchestrator.cli.agent_text import show_agents
 from orchestrator.cli.reply import Result
-from orchestrator.cli.tables import first_line, in_colour, next_step, plain
+from orchestrator.cli.tables import first_line, in_colour, next_steps, plain
 
 if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
     from orchestrator.acts.offered_rules import GivenRule
@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
     from orchestrator.views.attempts import AttemptLine
     from orchestrator.views.cancellations import InHand
     from orchestrator.views.interventions import InterventionView
+    from shared.domain.approval import ApprovalRequest
     from shared.domain.preview import Preview
 
 _EXPLAINED = frozenset({"unknown", "cancelled"})
@@ -38,14 +39,24 @@ def show_reasons(console: Console, attempts: Iterable["AttemptLine"]) -> None:
             console.print(f"{attempt.ref} {in_colour(attempt.outcome)}: {plain(attempt.reason)}")
 
 
-def show_waiting(console: Console, interventions: Iterable["InterventionView"]) -> None:
-    """Print each with its evidence and the commands that answer it."""
+def show_waiting(
+    console: Console, interventions: Iterable["InterventionView"], *, told: str = ""
+) -> None:
+    """Print each with its evidence and the commands that answer it.
+
+    A cause that was `told` just before is not told again.
+    """
+    from orchestrator.words.failures import why_it_waits
+
     for waits in interventions:
         name = f"{waits.name}, {waits.kind.replace('_', ' ')}"
-        console.print(f"\n[yellow]waits for you[/] ({name}) {plain(waits.reason)}")
+        why = why_it_waits(waits)
+        cause = "" if why == told else f" {plain(why)}"
+        console.print(f"\n[yellow]waits for you[/] ({name}){cause}")
+        if waits.failure is not None:
+            console.print(f"  {plain(waits.reason)}")
         show_evidence(console, waits)
-        for step in waits.next_steps:
-            next_step(console, step)
+        next_steps(console, waits.next_steps)
 
 
 def show_evidence(console: Console, waits: "InterventionView") -> None:
@@ -81,6 +92,25 @@ def show_request(console: Console, wanted: "ApprovalView") -> None:
     from orchestrator.words.approvals import describe
 
     _show(console, describe(wanted))
+
+
+def show_rest(console: Console, rest: "Sequence[ApprovalRequest]") -> None:
+    """Print what else of a plan will ask for a person's approval."""
+    if not rest:
+        console.print("nothing else of its plan will ask")
+        return
+    console.print(f"of its plan will ask, too ({len(rest)}):")
+    show_asks(console, rest)
+
+
+def show_asks(console: Console, asks: "Sequence[ApprovalRequest]") -> None:
+    """Print texts of a plan that will ask: where, what, and why."""
+    for each in asks:
+        where = f"step {each.subject.place.step}" if each.subject.place else "its plan"
+        command = plain(each.subject.command.strip().replace("\n", "\n    "))
+        told = f"  {where} on {plain(each.subject.host.name)}: [bold]{command}[/]"
+        console.print(told, highlight=False)
+        console.print(f"    [dim]{plain(each.reason)}[/]", highlight=False)
 
 
 def show_preview(console: Console, preview: "Preview | None") -> None:

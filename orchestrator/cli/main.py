@@ -1,9 +1,9 @@
 """`replan <object> <verb>`: the groups of commands, and the errors of the command line itself."""
 
+import os
 import sys
 from functools import cache
 from importlib import import_module
-from importlib.metadata import version
 from itertools import takewhile
 
 import typer
@@ -32,6 +32,7 @@ GROUPS = {
     "worktree": "Where the steps of a session work.",
     "fix": "Fixes that worked, tried first when a step fails in the same way.",
     "project": "A goal in a repository: planned, developed, reviewed and published.",
+    "runbook": "Jobs that are known without a model.",
     "host": "Where commands run.",
     "repo": "Where agents work.",
     "secret": "Values that plans name but never contain.",
@@ -48,40 +49,54 @@ GROUPS = {
     "coordinator": "The process that decides.",
 }
 
-app = typer.Typer(
-    name="replan",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    help="Plans an outcome into steps, carries them out, and replans from the evidence.",
-)
+ALL = frozenset(GROUPS)
 
 
-@app.callback(invoke_without_command=True)
 def _root(
     *, show_version: bool = typer.Option(False, "--version", help="Print the version and exit.")
 ) -> None:
     if show_version:
+        from importlib.metadata import version  # slow to load, and seldom asked for
+
         typer.echo(f"replan {version('replan')}")
         raise typer.Exit
 
 
-def build() -> typer.Typer:
-    """The application with every command."""
-    if not app.registered_groups:
-        for name, told in GROUPS.items():
+@cache
+def build(groups: frozenset[str] = ALL) -> typer.Typer:
+    """The application with every command, but for those of other groups, which are named only."""
+    app = typer.Typer(
+        name="replan",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        help="Plans an outcome into steps, carries them out, and replans from the evidence.",
+    )
+    app.callback(invoke_without_command=True)(_root)
+    for name, told in GROUPS.items():
+        group = typer.Typer()
+        if name in groups:
             group = import_module(f"orchestrator.cli.{name}_commands").group
-            app.add_typer(group, name=name, help=told)
-        for name in ("watch", "doctor", "metrics", "help"):
-            import_module(f"orchestrator.cli.{name}_command").register(app)
-        import_module("orchestrator.cli.stack_commands").register(app)
+        app.add_typer(group, name=name, help=told)
+    for name in ("status", "watch", "doctor", "metrics", "help", "down", "logs"):
+        import_module(f"orchestrator.cli.{name}_command").register(app)
+    import_module("orchestrator.cli.stack_commands").register(app)
     return app
 
 
 @cache
-def command() -> "_click.Command":
+def command(groups: frozenset[str] = ALL) -> "_click.Command":
     """The same as one command, made once in a process."""
-    return typer.main.get_command(build())
+    return typer.main.get_command(build(groups))
+
+
+def _groups_for(given: list[str]) -> frozenset[str]:
+    """The groups whose commands a command line may need: all others need not load."""
+    if "_REPLAN_COMPLETE" in os.environ:
+        typed = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
+        given = typed.split()[1:]
+    named = next((word for word in given if not word.startswith("-")), "")
+    return ALL & {named}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -89,7 +104,9 @@ def main(arguments: list[str] | None = None) -> int:
     make_lenient(sys.stdout, sys.stderr)
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        code = command().main(args=given, prog_name="replan", standalone_mode=False)
+        code = command(_groups_for(given)).main(
+            args=given, prog_name="replan", standalone_mode=False
+        )
     except _click.ClickException as error:
         return _refuse(given, error)
     except typer.Abort:

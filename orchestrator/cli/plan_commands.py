@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from orchestrator.cli.agent_text import show_goal
+from orchestrator.cli.completion import task_settings, tasks
 from orchestrator.cli.files import read_text
 from orchestrator.cli.intervention_text import show_request
 from orchestrator.cli.invocation import Invocation, add
@@ -32,7 +33,9 @@ if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
 
 group = typer.Typer(name="plan", no_args_is_help=True)
 
-RefArgument = Annotated[str, typer.Argument(metavar="REF", help="A task: T12.")]
+RefArgument = Annotated[
+    str, typer.Argument(metavar="REF", help="A task: T12.", autocompletion=tasks)
+]
 
 
 @add(group, "show", example="replan plan show T12")
@@ -143,7 +146,10 @@ def provide(
 @add(group, "revise", example="replan plan revise T12@web1 --file remaining.yaml")
 def revise(
     call: Invocation,
-    ref: Annotated[str, typer.Argument(metavar="REF", help="A task on one target: T12@web1.")],
+    ref: Annotated[
+        str,
+        typer.Argument(metavar="REF", help="A task on one target: T12@web1.", autocompletion=tasks),
+    ],
     *,
     file: Annotated[Path, typer.Option(help="The steps that are to be done instead.")],
     steps: Annotated[
@@ -189,7 +195,10 @@ def build(
         str | None, typer.Option("--repo", "--project", help="Begin a session here with them.")
     ] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting for a new session: key=value.")
+        list[str] | None,
+        typer.Option(
+            "--set", help="A setting for a new session: key=value.", autocompletion=task_settings
+        ),
     ] = None,
     apply: ApplyOption = False,
 ) -> Result:
@@ -285,7 +294,8 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 @add(group, "calls", example="replan plan calls T12")
 def calls(
-    call: Invocation, ref: Annotated[str, typer.Argument(metavar="REF", help="T12, or T12.2.")]
+    call: Invocation,
+    ref: Annotated[str, typer.Argument(metavar="REF", help="T12, or T12.2.", autocompletion=tasks)],
 ) -> Result:
     """List the model calls of a task or a step: tokens, cost, and how each call ended."""
     from orchestrator.cli.calls_table import show_calls

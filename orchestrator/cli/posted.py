@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.console import Console
+from rich.text import Text
 
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import in_colour, next_step
@@ -14,6 +15,8 @@ from shared.domain.next_step import NextStep, command_line
 if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
     from orchestrator.acts.done import Done, Note
     from orchestrator.views.tasks import TaskView
+
+UNREAD = "recorded, but no coordinator has read it: is one running?"
 
 
 class Placed(Protocol):
@@ -36,11 +39,13 @@ def place_answer(kind: str, view: Placed, *, taken: bool) -> Result:
 def post_answer(kind: str, details: Placed, *, taken: bool) -> Result:
     """The answer with these details; `taken` is that of `Done`."""
     if taken:
+        watch = NextStep.of("task watch", details.ref)
 
         def show(console: Console) -> None:
             console.print(f"[bold]{details.ref}[/] is {in_colour(details.phase)}")
+            next_step(console, watch)
 
-        return Result(kind, details, show, next_step=NextStep.of("task watch", details.ref))
+        return Result(kind, details, show, next_step=watch)
     return unread_answer(kind, details)
 
 
@@ -48,7 +53,7 @@ def unread_answer(kind: str, details: Any) -> Result:
     """The answer to an act whose facts no coordinator has read in time."""
 
     def show_recorded(console: Console) -> None:
-        console.print("recorded, but no coordinator has read it: is one running?")
+        console.print(UNREAD)
         next_step(console, NextStep.of("coordinator start"))
 
     return Result(
@@ -70,6 +75,12 @@ def resume_answer(kind: str, details: Placed, done: "Done[TaskView]") -> Result:
 def with_notes(answer: Result, done: "Done[Any]") -> Result:
     """The answer with what else the act has to say, as warnings."""
     return replace(answer, warnings=tuple(map(_line, done.notes)))
+
+
+def tell_notes(console: Console, done: "Done[Any]") -> None:
+    """Print at once what else the act has to say."""
+    for note in done.notes:
+        console.print(Text.assemble(("note: ", "yellow"), _line(note)))
 
 
 def _line(note: "Note") -> str:

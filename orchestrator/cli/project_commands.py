@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from orchestrator.cli.completion import task_settings, tasks
 from orchestrator.cli.intervention_text import show_waiting
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.posted import unread_answer, with_notes
@@ -17,6 +18,7 @@ from orchestrator.cli.tables import (
     moment,
     next_step,
     plain,
+    show_markdown,
     tell_rest,
 )
 from shared.domain.config import BACKENDS
@@ -29,7 +31,9 @@ if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
 
 group = typer.Typer(name="project", no_args_is_help=True)
 
-RefArgument = Annotated[str, typer.Argument(metavar="REF", help="A project: T12.")]
+RefArgument = Annotated[
+    str, typer.Argument(metavar="REF", help="A project: T12.", autocompletion=tasks)
+]
 
 
 @add(group, "start", example='replan project start "a report on web logs" --repo logreport')
@@ -45,7 +49,10 @@ def start(
         str | None, typer.Option(help="How much runs without you: ask, auto or plan.")
     ] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting for this project: key=value.")
+        list[str] | None,
+        typer.Option(
+            "--set", help="A setting for this project: key=value.", autocompletion=task_settings
+        ),
     ] = None,
     key: Annotated[
         str | None, typer.Option(help="Requests with the same key are one project.")
@@ -153,15 +160,11 @@ def report(call: Invocation, ref: RefArgument) -> Result:
     stored = view.plan.completion_report if view.ended else ""
     told = stored or completion_report(view)
 
-    def show(console: Console) -> None:
-        if console.is_terminal:
-            from rich.markdown import Markdown
-
-            console.print(Markdown(told, hyperlinks=False))  # texts of others are in it
-        else:
-            console.out(told, highlight=False)
-
-    return Result("project.report", ProjectReport(view.ref, view.plan.status, told), show)
+    return Result(
+        "project.report",
+        ProjectReport(view.ref, view.plan.status, told),
+        lambda console: show_markdown(console, told),
+    )
 
 
 def _answer(kind: str, done: "Done[ProjectView]") -> Result:

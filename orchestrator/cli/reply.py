@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.text import Text
 
 from orchestrator import envelope
-from orchestrator.cli.streams import can_write_all
 from orchestrator.envelope import Envelope
 from shared.domain.errors import Defect, ReplanError
 from shared.domain.exits import ExitCode
 from shared.domain.next_step import Advice, ShellCommand, command_line
+from shared.visible import can_write_all
 
 
 class Format(StrEnum):
@@ -80,12 +80,12 @@ def write(result: Result, output: Format, console: Console, complaints: Console)
     """Write the answer in the requested format."""
     match output:
         case Format.MIN_JSON:
-            _line(console, result.envelope())
+            write_line(console, result.envelope())
         case Format.JSONL if result.items is not None and result.exit_code is ExitCode.DONE:
             for item in result.items:
-                _line(console, result.envelope(f"{result.kind.partition('.')[0]}.line", item))
+                write_line(console, result.envelope(f"{result.kind.partition('.')[0]}.line", item))
         case Format.JSONL:
-            _line(console, result.envelope())
+            write_line(console, result.envelope())
         case Format.HUMAN:
             refused = result.exit_code in {ExitCode.REFUSED, ExitCode.UNREACHABLE}
             result.show(complaints if refused else console)
@@ -93,7 +93,8 @@ def write(result: Result, output: Format, console: Console, complaints: Console)
                 complaints.print(Text.assemble(("note: ", "yellow"), warning))
 
 
-def _line(console: Console, answer: Envelope) -> None:
+def write_line(console: Console, answer: Envelope) -> None:
+    """Write one answer as a line of JSON."""
     text = json.dumps(answer.to_json(), ensure_ascii=not can_write_all(console.file))
     console.out(text, highlight=False)
 

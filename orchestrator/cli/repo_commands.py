@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from orchestrator.cli.completion import repositories
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.posted import with_notes
 from orchestrator.cli.reply import Result
@@ -20,7 +21,9 @@ if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
 
 group = typer.Typer(name="repo", no_args_is_help=True)
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The repository's name.")]
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="The repository's name.", autocompletion=repositories)
+]
 
 
 @add(group, "add", example="replan repo add app --path ~/src/app --setup 'npm ci' --copy .env.test")

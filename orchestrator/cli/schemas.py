@@ -6,7 +6,7 @@ from pydantic import TypeAdapter
 
 from orchestrator.access.tokens import Token
 from orchestrator.acts.backlogs import BuiltPlan
-from orchestrator.acts.config import SettingLine
+from orchestrator.acts.config import SettingExplained, SettingLine
 from orchestrator.acts.deliveries import Accepted
 from orchestrator.acts.fixes import NamedFix
 from orchestrator.acts.guard_learning import LearnedRules
@@ -18,9 +18,11 @@ from orchestrator.acts.patch_store import StoreVerification
 from orchestrator.acts.projects import StartedProject
 from orchestrator.acts.repairs import AttemptRepair
 from orchestrator.acts.repositories import NamedRepository, RepositoryCheck
+from orchestrator.acts.runbooks import RunbookLine, RunbookList, RunbookView
 from orchestrator.acts.secret_grants import GivenSecret, SecretScope
 from orchestrator.acts.sessions import CheckpointPlan, OpenedSession
 from orchestrator.acts.signing import SigningKey
+from orchestrator.acts.status import Overview
 from orchestrator.acts.tasks import Submitted
 from orchestrator.acts.tokens import IssuedToken, NamedToken
 from orchestrator.acts.worktree_repairs import WorktreeRepair
@@ -34,15 +36,18 @@ from orchestrator.cli.answers import (
     Export,
     FetchedBundle,
     Limits,
+    LogLines,
     Place,
     PlanApproval,
     ProjectReport,
     PublicKey,
     ResumedPlan,
     SignedAttestation,
+    StoppedStack,
 )
 from orchestrator.cli.help_command import Help
 from orchestrator.doctor import Finding
+from orchestrator.embedded.log_files import LogLine
 from orchestrator.envelope import SCHEMA_VERSION
 from orchestrator.export.attestation import Attestation
 from orchestrator.views.agent_figures import AgentRun
@@ -52,7 +57,9 @@ from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
 from orchestrator.views.deliveries import DeliveryLine, DeliveryList, DeliveryView
 from orchestrator.views.fixes import FixLine, FixList, FixView
 from orchestrator.views.interventions import InterventionList, InterventionView
+from orchestrator.views.logs import LoggedAttempt, TaskLogs
 from orchestrator.views.plans import BundleView, PlanView
+from orchestrator.views.processes import Processes, ProcessLine
 from orchestrator.views.projects import ProjectLine, ProjectList, ProjectView
 from orchestrator.views.report import Report
 from orchestrator.views.repositories import RepositoryView
@@ -66,7 +73,8 @@ from orchestrator.views.sessions import (
 from orchestrator.views.spending import CallLine, CallList
 from orchestrator.views.standing_steps import RunPass
 from orchestrator.views.steps import StepView
-from orchestrator.views.tasks import TaskLine, TaskList, TaskView
+from orchestrator.views.task_lists import TaskLine, TaskList
+from orchestrator.views.tasks import TaskView
 from orchestrator.words.messages import Message
 from shared.domain.host import Host
 from shared.domain.patch_store import GcReport, Stored
@@ -100,6 +108,7 @@ DETAILS: dict[str, Any] = {
     "task.list": lambda: _view(TaskList),
     "task.show": lambda: _view(TaskView),
     "task.watch": lambda: _view(TaskView),
+    "task.logs": lambda: _view(TaskLogs),
     "task.cancel": lambda: _view(Cancellation),
     "task.resume": lambda: _view(Place),
     "task.limit": lambda: _view(Limits),
@@ -183,10 +192,15 @@ DETAILS: dict[str, Any] = {
     "store.gc": lambda: _view(GcReport),
     "audit.verify": lambda: _view(AuditVerification),
     "watch": lambda: _view(AtWork),
+    "status": lambda: _view(Overview),
+    "worker.list": lambda: _view(Processes),
     "help": lambda: _view(Help),
     "doctor": lambda: _views("findings", Finding),
     "metrics": lambda: _view(AgentMetrics),
+    "runbook.list": lambda: _view(RunbookList),
+    "runbook.show": lambda: _view(RunbookView),
     "config.show": lambda: _views("settings", SettingLine),
+    "config.explain": lambda: _view(SettingExplained),
     "guard.check": lambda: _OPEN,
     "guard.preview": lambda: _view(CommandPreview),
     "guard.rules": lambda: _OPEN,
@@ -199,12 +213,16 @@ DETAILS: dict[str, Any] = {
     "gateway.start": lambda: _OPEN,
     "coordinator.start": lambda: _OPEN,
     "up": lambda: _OPEN,
+    "down": lambda: _view(StoppedStack),
+    "logs": lambda: _view(LogLines),
     "demo": lambda: _view(Demonstration),
     "replan": lambda: _OPEN,
     "task.message": lambda: _view(Message),
     "task.line": lambda: _view(TaskLine),
+    "runbook.line": lambda: _view(RunbookLine),
     "plan.line": lambda: _view(CallLine),
     "attempt.line": lambda: _view(AttemptLine),
+    "log.line": lambda: _view(LoggedAttempt),
     "intervention.line": lambda: _view(InterventionView),
     "session.line": lambda: _view(SessionLine),
     "delivery.line": lambda: _view(DeliveryLine),
@@ -219,8 +237,10 @@ DETAILS: dict[str, Any] = {
     "token.line": lambda: _view(Token),
     "audit.line": lambda: _view(AuditLine),
     "watch.line": lambda: _view(LiveChange),
+    "worker.line": lambda: _view(ProcessLine),
     "doctor.line": lambda: _view(Finding),
     "metrics.line": lambda: _view(AgentRun),
+    "logs.line": lambda: _view(LogLine),
 }
 """Each kind of answer with the schema of its details; a `…line` is an item of a list in `jsonl`."""
 

@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from orchestrator.cli.agent_text import show_notes, show_work
+from orchestrator.cli.completion import tasks
 from orchestrator.cli.files import read_text
 from orchestrator.cli.intervention_text import mark, show_reasons, show_waiting
 from orchestrator.cli.invocation import Invocation, add
@@ -20,7 +21,9 @@ from shared.domain.next_step import NextStep
 
 group = typer.Typer(name="step", no_args_is_help=True)
 
-RefArgument = Annotated[str, typer.Argument(metavar="REF", help="A step: T12.2, or T12.2@web1.")]
+RefArgument = Annotated[
+    str, typer.Argument(metavar="REF", help="A step: T12.2, or T12.2@web1.", autocompletion=tasks)
+]
 
 
 @add(group, "show", example="replan step show T12.2@web1")
@@ -28,6 +31,7 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
     """Show a step: its subtasks, its attempts, and the history of its revisions."""
     from orchestrator.views.steps import step_view
     from orchestrator.words.agents import describe_agent
+    from orchestrator.words.failures import reasons
 
     with call.reading() as connection:
         view = step_view(connection, parse_ref(ref))
@@ -35,11 +39,11 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
 
     def show(console: Console) -> None:
         console.print(f"[bold]{step.ref}[/] {in_colour(step.phase)} {plain(step.title)}")
+        for line in reasons(step):
+            console.print(f"  {plain(line)}", highlight=False)
         console.print(f"  planned by {plain(step.author)}, revision {step.revision}")
         if step.repository:
             console.print(f"  in the repository {plain(step.repository)}")
-        if step.reason:
-            console.print(f"  {plain(step.reason)}")
         if view.question:
             console.print(f"  asked: {plain(view.question)} – {plain(view.answer or 'no answer')}")
         rows = [(s.ref, in_colour(s.status), first_line(s.planned.command)) for s in view.subtasks]

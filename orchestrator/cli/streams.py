@@ -3,6 +3,8 @@
 import codecs
 from typing import Final, TextIO
 
+from shared.visible import can_write_all
+
 _HANDLER: Final = "replan.signs"
 _SIGNS: Final = {
     "✓": "ok",
@@ -14,6 +16,7 @@ _SIGNS: Final = {
     "›": ">",
     "─": "-",
     "│": "|",
+    "·": ".",
     "├": "+",
     "└": "+",
 }
@@ -28,10 +31,13 @@ def make_lenient(*streams: TextIO) -> None:
             reconfigure(errors=_HANDLER)
 
 
-def can_write_all(stream: object) -> bool:
-    """Whether the stream can encode every character."""
+def as_written(text: str, stream: object) -> str:
+    """What becomes of a text on a lenient stream."""
+    if can_write_all(stream):
+        return text
     encoding = getattr(stream, "encoding", None) or "utf-8"
-    return codecs.lookup(encoding).name.startswith("utf")
+    codecs.register_error(_HANDLER, _in_ascii)
+    return text.encode(encoding, _HANDLER).decode(encoding)
 
 
 def _in_ascii(error: UnicodeError) -> tuple[str, int]:

@@ -60,6 +60,17 @@ def listing(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
     return table
 
 
+def show_markdown(console: Console, text: str) -> None:
+    """Print Markdown: set on a terminal, in lines of its width; elsewhere as it is."""
+    if console.is_terminal:
+        from rich.markdown import Markdown
+
+        # Without hyperlinks: texts of others are in it.
+        console.print(Markdown(text, hyperlinks=False), soft_wrap=False)
+    else:
+        console.out(text, highlight=False)
+
+
 def plain(text: object) -> str:
     """Text with its markup escaped."""
     return escape(str(text))
@@ -70,6 +81,11 @@ def first_line(text: str, length: int = 80) -> str:
     line, _, rest = text.strip().partition("\n")
     short = line if len(line) <= length else line[: length - 1] + "…"
     return plain(short + (" …" if rest and short == line else ""))
+
+
+def below(text: str) -> str:
+    """A second line of a cell, less important than the first; nothing for an empty text."""
+    return f"\n[dim]{plain(text)}[/]" if text else ""
 
 
 def moment(at: datetime | None) -> str:
@@ -99,3 +115,13 @@ def next_step(console: Console, step: Advice | None) -> None:
     """Print the command to type next."""
     if step is not None:
         console.print(f"next: [bold]{plain(command_line(step))}[/]", highlight=False)
+
+
+def next_steps(console: Console, steps: Iterable[Advice]) -> None:
+    """Print the ways on; a person at a terminal is told what each is for."""
+    from orchestrator.words.purposes import purpose_of
+
+    for step in steps:
+        purpose = purpose_of(step) if console.is_terminal else ""
+        told = f"  [dim]# {plain(purpose)}[/]" if purpose else ""
+        console.print(f"next: [bold]{plain(command_line(step))}[/]{told}", highlight=False)

@@ -1,13 +1,10 @@
 """Printing the output of an attempt as it comes, and what is left of it in the end."""
 
-import json
-
 from orchestrator.cli.invocation import Invocation
 from orchestrator.cli.tables import plain
 from orchestrator.views.attempts import AttemptView, OutputPiece
-from orchestrator.words.transcripts import tell_line, tell_transcript
-from shared.domain.transcript import EVENTS, RAW, TranscriptLine
-from shared.wire import from_json
+from orchestrator.words.transcripts import tell_event, tell_transcript
+from shared.domain.transcript import EVENTS, RAW
 
 
 class Tailing:
@@ -50,7 +47,7 @@ class Tailing:
         for line in lines:
             self._lines += 1
             if not self._raw:
-                self._print(tell_line(from_json(TranscriptLine, json.loads(line))))
+                self._print(tell_event(line))
 
     def _print(self, line: str) -> None:
         if self._call.human:

@@ -1,17 +1,19 @@
 """`replan task …`."""
 
+from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from orchestrator.acts.plan_text import PlanText, TasksText
 from orchestrator.cli.agent_text import show_agents
+from orchestrator.cli.completion import hosts, planners, task_settings, tasks
 from orchestrator.cli.files import beside, read_text
 from orchestrator.cli.intervention_text import show_in_hand, show_waiting
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.posted import post_answer, resume_answer, with_notes
+from orchestrator.cli.posted import post_answer, resume_answer, tell_notes, with_notes
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import (
     AFTER,
@@ -21,17 +23,24 @@ from orchestrator.cli.tables import (
     moment,
     next_step,
     plain,
+    show_markdown,
     tell_rest,
 )
+from orchestrator.cli.task_logs import register as register_logs
 from shared.domain.config import BACKENDS
 from shared.domain.errors import Rejected
 from shared.domain.host import LOCALHOST
 from shared.domain.ids import Ref, parse_ref
 from shared.domain.next_step import Blank, NextStep
 
+if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
+    from orchestrator.views.tasks import RunView
+
 group = typer.Typer(name="task", no_args_is_help=True)
 
-RefArgument = Annotated[str, typer.Argument(metavar="REF", help="A task: T12, or T12@web1.")]
+RefArgument = Annotated[
+    str, typer.Argument(metavar="REF", help="A task: T12, or T12@web1.", autocompletion=tasks)
+]
 WaitOption = Annotated[bool, typer.Option("--wait", help="Wait until workers report how it ended.")]
 TimeoutOption = Annotated[
     float, typer.Option(min=0.1, max=86_400, help="Seconds to wait with --wait.")
@@ -43,21 +52,30 @@ def submit(
     call: Invocation,
     prompt: Annotated[str | None, typer.Argument(help="What you want to achieve.")] = None,
     *,
-    host: Annotated[list[str] | None, typer.Option(help="A target host; repeatable.")] = None,
+    host: Annotated[
+        list[str] | None, typer.Option(help="A target host; repeatable.", autocompletion=hosts)
+    ] = None,
     local: Annotated[bool, typer.Option("--local", help="On the executor's own machine.")] = False,
     plan: Annotated[Path | None, typer.Option(help="A plan file.")] = None,
     tasks: Annotated[
         Path | None, typer.Option(help="A file of tasks for coding agents, as the plan.")
     ] = None,
     planner: Annotated[
-        str | None, typer.Option(help=f"The planner: {', '.join(BACKENDS)}.")
+        str | None,
+        typer.Option(
+            help=f"The planner: {', '.join(BACKENDS)}; auto: a runbook that fits, or the set one.",
+            autocompletion=planners,
+        ),
     ] = None,
     autonomy: Annotated[
         str | None,
         typer.Option(help="How much runs without you: ask, auto or plan."),
     ] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting for this task: key=value.")
+        list[str] | None,
+        typer.Option(
+            "--set", help="A setting for this task: key=value.", autocompletion=task_settings
+        ),
     ] = None,
     secret: Annotated[
         list[str] | None, typer.Option(help="A secret that its planner may use; repeatable.")
@@ -92,6 +110,9 @@ def submit(
     done = submit_task(call.caller, request)
     submitted = done.value
     ref = submitted.ref
+    if wait and call.human:
+        tell_notes(call.complaints, done)
+        return follow(call, ref, ahead=request.plan is not None)
     if wait:
         return with_notes(follow(call, ref), done)
     answer = Result(
@@ -115,7 +136,8 @@ def list_(
     ] = None,
 ) -> Result:
     """List the newest tasks."""
-    from orchestrator.views.tasks import list_tasks
+    from orchestrator.views.task_lists import list_tasks
+    from orchestrator.words.failures import why_listed
     from orchestrator.words.spending import amount
     from shared.domain.task import TaskPhase
 
@@ -137,9 +159,7 @@ def list_(
     def show(console: Console) -> None:
         if not found.tasks:
             console.print("no tasks yet")
-            next_step(
-                console, NextStep.of("task submit", Blank("…", text=True), host=Blank("NAME"))
-            )
+            next_step(console, NextStep.of("task submit", Blank("…", text=True), local=True))
             return
         costs = ("cost",) if any(t.tokens for t in found.tasks) else ()
         rows = [
@@ -148,7 +168,8 @@ def list_(
                 in_colour(t.phase),
                 ", ".join(t.targets),
                 *((amount(t.cost) if t.tokens else "",) if costs else ()),
-                first_line(t.prompt, 60),
+                first_line(t.prompt, 60)
+                + (f"\n[dim]{plain(why)}[/]" if (why := why_listed(t)) else ""),
             )
             for t in found.tasks
         ]
@@ -163,6 +184,7 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
     """Show a task: its runs, its steps, and what waits for you."""
     from orchestrator.views.stalls import untaken_work
     from orchestrator.views.tasks import task_view
+    from orchestrator.words.failures import why_it_stops
     from orchestrator.words.messages import message_of
     from orchestrator.words.postponed import describe as describe_postponed
     from orchestrator.words.spending import summary_lines
@@ -171,8 +193,12 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
         view = task_view(connection, parse_ref(ref))
         untaken = [] if view.ended else [*untaken_work(connection, view.ref.task)]
 
+    explained = {str(each.ref) for each in view.interventions}
+
     def show(console: Console) -> None:
         console.print(f"[bold]{view.ref}[/] {in_colour(view.phase)}  {plain(view.prompt)}")
+        if why := why_it_stops(view):
+            console.print(f"  [red]{plain(why)}[/]", highlight=False)
         if view.improved_prompt:
             console.print(f"  improved: {plain(view.improved_prompt)}")
         for reply in view.replies:
@@ -183,22 +209,7 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
         console.print(f"  submitted {moment(view.created_at)}{ended}")
         for run in view.runs:
             console.print(f"\n[bold]{run.ref}[/] {in_colour(run.phase)} {plain(run.reason)}")
-            rows = [
-                (
-                    s.ref,
-                    in_colour(s.phase),
-                    "to detail" if s.bare else f"{s.done}/{s.subtasks}",
-                    f"{s.errors}/{s.threshold}",
-                    str(s.revision),
-                    plain(s.author),
-                    plain(s.title)
-                    + (f" (in {plain(s.repository)})" if s.repository else "")
-                    + (f" – {plain(s.reason)}" if s.reason else ""),
-                )
-                for s in run.steps
-            ]
-            heads = ("step", "phase", "done", "errors", "revision", "planned by", "")
-            console.print(listing(heads, rows))
+            _show_steps(console, run, explained)
         if view.agents:
             console.print("\n[bold]agents[/]")
             show_agents(console, view.agents)
@@ -214,6 +225,28 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
         show_waiting(console, view.interventions)
 
     return Result("task.show", view, show)
+
+
+def _show_steps(console: Console, run: "RunView", explained: Collection[str]) -> None:
+    """The steps of a run, then why each stands still, but for those that are explained below."""
+    from orchestrator.words.failures import why_it_stands
+
+    rows = [
+        (
+            step.ref,
+            in_colour(step.phase),
+            "to detail" if step.bare else f"{step.done}/{step.subtasks}",
+            f"{step.errors}/{step.threshold}",
+            str(step.revision),
+            plain(step.author),
+            plain(step.title) + (f" (in {plain(step.repository)})" if step.repository else ""),
+        )
+        for step in run.steps
+    ]
+    console.print(listing(("step", "phase", "done", "errors", "revision", "planned by", ""), rows))
+    for step in run.steps:
+        if (why := why_it_stands(step)) and str(step.ref) not in explained:
+            console.print(f"  {step.ref}: {plain(why)}", highlight=False)
 
 
 @add(group, "watch", example="replan task watch T12")
@@ -296,13 +329,7 @@ def report(call: Invocation, ref: RefArgument) -> Result:
         compiled = compile_report(connection, parse_ref(ref))
 
     def show(console: Console) -> None:
-        text = markdown(compiled)
-        if console.is_terminal:
-            from rich.markdown import Markdown
-
-            console.print(Markdown(text))
-        else:
-            console.out(text, highlight=False)
+        show_markdown(console, markdown(compiled))
 
     signed = NextStep.of("attestation create", compiled.task.ref)
     return Result("task.report", compiled, show, next_step=signed if compiled.task.ended else None)
@@ -322,6 +349,9 @@ def export(
     from orchestrator.cli.export_file import export_task
 
     return export_task(call, parse_ref(ref), form, file)
+
+
+register_logs(group)
 
 
 def _plan_of(plan: Path | None, tasks: Path | None) -> PlanText | None:

@@ -87,7 +87,7 @@ def revoke(call: Invocation, name: NameArgument) -> Result:
 
 def _token_answer(kind: str, issued: "IssuedToken") -> Result:
     def show(console: Console) -> None:
-        told = f"{issued.name} may do what a {issued.role} may, until"
+        told = f"{issued.name} has the role {issued.role} until"
         console.print(f"{plain(told)} {moment(issued.expires_at)}")
         console.print("This is shown once:")
         console.out(issued.token, highlight=False)

@@ -1,6 +1,5 @@
 """`replan watch`: everything at work, live."""
 
-import json
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
@@ -12,9 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrator.cli.invocation import Invocation, add
-from orchestrator.cli.reply import Format, Result
+from orchestrator.cli.reply import Format, Result, write_line
 from orchestrator.cli.session_options import ProjectOption, SessionOption
-from orchestrator.cli.streams import can_write_all
 from orchestrator.cli.tables import first_line, in_colour, listing, plain, span
 from orchestrator.envelope import Envelope
 from shared.domain.ids import parse_ref
@@ -141,6 +139,4 @@ def _rest(found: "AtWork", line: "LiveLine") -> str:
 
 
 def _json_line(call: Invocation, change: "LiveChange") -> None:
-    answer = Envelope("watch.line", details=change).to_json()
-    line = json.dumps(answer, ensure_ascii=not can_write_all(call.console.file))
-    call.console.out(line, highlight=False)
+    write_line(call.console, Envelope("watch.line", details=change))

@@ -5,12 +5,36 @@ import sys
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
+from orchestrator.cli.tables import next_step
 from orchestrator.process_command import process_command
+from shared.domain.next_step import NextStep
 
 group = typer.Typer(name="worker", no_args_is_help=True)
+
+
+@add(group, "list", example="replan worker list")
+def list_(call: Invocation) -> Result:
+    """Show every coordinator and worker that is connected, and what each does now."""
+    from orchestrator.acts.status import list_processes
+    from orchestrator.cli.processes_text import process_rows
+
+    found = list_processes(call.caller)
+    every = (*found.coordinators, *found.workers)
+
+    def show(console: Console) -> None:
+        if found.pooled:
+            console.print("a pooler before the database hides who is connected")
+        if every:
+            console.print(process_rows(every, found.now))
+        else:
+            console.print("no coordinator and no worker is connected")
+            next_step(console, NextStep.of("status"))
+
+    return Result("worker.list", found, show, items=every)
 
 
 @add(group, "start", example="replan worker start executor --threads 16")

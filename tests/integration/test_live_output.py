@@ -17,6 +17,7 @@ from shared.domain.errors import Defect
 from shared.domain.facts import PassFinished, PassStarted
 from shared.domain.ids import Ref
 from shared.domain.jobs import Job
+from shared.domain.preview import Preview
 from shared.store import attempts, inbox, jobs
 from shared.store.attempts import AttemptWrite, OutputWrite
 from shared.store.database import Database
@@ -141,6 +142,20 @@ def read_messages(
     with database.begin() as connection:
         story = read_timeline(connection, ref, after)
     return [message.kind for message in messages_of(story.entries)], story.cursor
+
+
+def test_who_drives_an_attempt_on_keeps_what_let_it_run(database: Database, job: Job) -> None:
+    """A rule has seen its effects before it began; whoever waits for its end has not."""
+    seen = Preview(exit_code=0)
+    begun = replace(ATTEMPT, run_id=job.run_id or 0, rule="effects: sed -i", preview=seen)
+    resumed = replace(ATTEMPT, run_id=job.run_id or 0)
+    with database.begin() as connection:
+        attempts.record(connection, [AttemptWrite(job.claim, begun, False, "worker")])
+        attempts.record(connection, [AttemptWrite(job.claim, resumed, True, "successor")])
+        (row,) = connection.execute(
+            text("SELECT rule, preview->>'exit_code', worker FROM attempts")
+        )
+    assert tuple(row) == ("effects: sed -i", "0", "successor")
 
 
 def test_what_a_host_calls_text_and_is_none_is_recorded_all_the_same(

@@ -49,6 +49,12 @@ class Cli:
             assert answer["reason"]
         return answer
 
+    def whatever(self, *arguments: object) -> dict[str, Any]:
+        """The last object that `min-json` printed, whether it could be done or not."""
+        said = self(*arguments, "--format", "min-json")
+        answer: dict[str, Any] = json.loads(said.out.splitlines()[-1])
+        return answer
+
     def refused(self, *arguments: object, code: int = 2) -> dict[str, Any]:
         """What it answers to bad input: told alike to a person and to a program; nothing written.
 

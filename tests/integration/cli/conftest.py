@@ -19,6 +19,7 @@ from shared.settings import load_settings
 from shared.store.database import DOORBELL, REPORTS, Database
 from tests.integration.cli.calling import Cli
 from tests.services import preloaded
+from tests.services.presences import attended
 from workers.shells import snapshot
 from workers.wiring import Worker, make_worker
 
@@ -76,6 +77,13 @@ def coordinated(cli: Cli) -> Iterator[Cli]:
     coordinator = Coordinator(SqlLedger(cli.database))
     with turning(cli.database, REPORTS, coordinator.drain):
         yield cli
+
+
+@pytest.fixture
+def served(cli: Cli) -> Iterator[None]:
+    """A coordinator and a worker of every role are connected, and do nothing."""
+    with attended(cli.database):
+        yield
 
 
 @contextmanager

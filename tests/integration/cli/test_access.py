@@ -136,6 +136,7 @@ def test_a_job_of_replan_is_told_from_a_person_and_may_change_nothing(
         ("token", "create", "evil", "--role", "admin"),
         ("secret", "set", "X"),
         ("config", "show"),
+        ("config", "explain", "lease"),
         ("intervention", "key"),
     ):
         refused = cli.json(*words, code=2)
@@ -151,6 +152,7 @@ def test_a_job_of_replan_is_told_from_a_person_and_may_change_nothing(
     assert entry["details"]["from"] in {"terminal", "process"}
 
 
+@pytest.mark.usefixtures("served")
 def test_the_doctor_finds_nothing_where_nothing_is_wrong(
     cli: Cli, broker_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +162,9 @@ def test_the_doctor_finds_nothing_where_nothing_is_wrong(
         "database": True,
         "broker": True,
         "models": True,
+        "processes": True,
+        "clock": True,
+        "disk": True,
         "work": True,
         "stuck": True,
         "audit": True,
@@ -170,6 +175,7 @@ def test_the_doctor_finds_nothing_where_nothing_is_wrong(
     assert cli("doctor").code == 0
 
 
+@pytest.mark.usefixtures("served")
 def test_the_doctor_says_that_nobody_works(
     coordinated: Cli, broker_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -192,6 +198,7 @@ def test_the_doctor_says_that_nobody_works(
     assert coordinated("doctor").code == 0
 
 
+@pytest.mark.usefixtures("served")
 def test_the_doctor_says_that_nobody_decides(
     cli: Cli, broker_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -220,6 +227,7 @@ def test_the_doctor_says_that_the_database_may_only_be_read(
     assert "is read-only" in wrong["database"]["reason"]
 
 
+@pytest.mark.usefixtures("served")
 def test_the_doctor_names_the_task_whose_rows_are_not_what_its_events_lead_to(
     coordinated: Cli, broker_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -242,6 +250,7 @@ def test_the_doctor_names_the_task_whose_rows_are_not_what_its_events_lead_to(
     coordinated.rows(changed.format(0))
 
 
+@pytest.mark.usefixtures("served")
 def test_the_doctor_names_what_is_wrong_and_what_to_type(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

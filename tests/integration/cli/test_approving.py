@@ -318,11 +318,16 @@ def test_what_hides_from_the_eye_is_shown(working: Cli, tmp_path: Path) -> None:
 def test_what_an_earlier_task_has_left_does_not_run_unseen(working: Cli, tmp_path: Path) -> None:
     """The memory of a host does not end with a plan; reading what was left asks nobody."""
     module, ran = tmp_path / "json.py", tmp_path / "ran"
-    line = f"open({str(ran)!r}, 'w')"
-    submit(working, plan_file(tmp_path, plain(f'echo "{line}" > {module}')), code=0)
-    submit(working, plan_file(tmp_path, plain(f"cat {module}")), code=0)
-    runner = f"cd {tmp_path} && echo 1 | python3 -m json.tool"
-    submit(working, plan_file(tmp_path, plain(runner)))
+    assert working("host", "add", "box", "--local", "--workdir", tmp_path).code == 0
+
+    def carry_out(command: str, *, code: int = 0) -> None:
+        plan = plan_file(tmp_path, plain(command))
+        working.json("task", "submit", "--plan", plan, "--host", "box", "--wait", code=code)
+
+    carry_out(f"""echo "open({str(ran)!r}, 'w')" > json.py""")
+    carry_out("cat json.py")
+    runner = "echo 1 | python3 -m json.tool"
+    carry_out(runner, code=3)
     assert module.exists()
     assert not ran.exists()
     (wanted,) = working.json("intervention", "show", "I1")["details"]["wanted"]

@@ -53,6 +53,28 @@ def test_what_is_said_on_the_command_line_counts_more_than_the_file(
     assert "ask, auto, plan" in refused["reason"]
 
 
+def test_one_approval_lets_the_rest_of_a_plan_run(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    """What else will ask is listed before; what has changed since asks by itself."""
+    asking = [critical(f"echo {number} >> {ledger}") for number in ("one", "two", "three")]
+    steps = [asking[0], plain(f"echo beside >> {ledger}"), *asking[1:]]
+    ref = submit(working, plan_file(tmp_path, *steps))
+    assert lines(ledger) == []
+    shown = working("intervention", "show", "I1").out
+    assert "will ask, too (2)" in shown
+    assert f"echo two >> {ledger}" in "".join(shown.split("\n"))
+    assert "echo beside" not in shown
+    assert "next: replan intervention approve I1 --plan" in shown
+    assert working.json("intervention", "approve", "I1", "--plan")["details"]["rest"] == 2
+    working.json("task", "watch", ref)
+    assert lines(ledger) == ["one", "beside", "two", "three"]
+    given = working.rows("SELECT scope FROM approvals ORDER BY id")
+    assert [row.scope for row in given] == ["once", "task", "task"]
+    refused = working.refused("intervention", "approve", "I1", "--plan")
+    assert "has already been answered" in refused["reason"]
+
+
 def test_a_whole_plan_is_listed_approved_and_carried_out(
     working: Cli, tmp_path: Path, ledger: Path
 ) -> None:

@@ -161,6 +161,7 @@ def test_a_settings_file_that_is_not_there(cli: Cli, tmp_path: Path) -> None:
 WITH_REF = [
     ("task", "show"),
     ("task", "watch"),
+    ("task", "logs"),
     ("task", "cancel"),
     ("task", "resume"),
     ("task", "report"),

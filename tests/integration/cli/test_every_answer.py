@@ -250,6 +250,25 @@ def test_settings_are_shown_with_where_they_came_from_and_without_secrets(
     assert (one["key"], one["value"]) == ("planner", "anthropic")
 
 
+def test_a_setting_is_explained_with_its_unit_and_its_places(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REPLAN_LEASE", "60")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-hidden")
+    told = cli.json("config", "explain", "lease")["details"]
+    assert (told["setting"]["value"], told["setting"]["unit"], told["default"]) == (60, "s", 45)
+    assert (told["table"], told["per_task"]) == ("server", False)
+    shown = cli("config", "explain", "lease").out
+    assert "now: 60 s (REPLAN_LEASE)" in shown
+    assert "lease under [server] in replan.toml" in shown
+    assert "--set retry_delay=" in cli("config", "explain", "retry_delay").out
+    hidden = cli("config", "explain", "anthropic_api_key").out
+    assert "now: set (ANTHROPIC_API_KEY)" in hidden
+    assert "sk-hidden" not in hidden
+    assert "replan.toml" not in hidden
+    assert "'nonsense'" in cli.refused("config", "explain", "nonsense")["reason"]
+
+
 def test_the_guard_explains_and_lists_the_rules_of_a_host(cli: Cli, tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("groups: {web: {hosts: ['web*'], profiles: [strict]}}")

@@ -24,6 +24,19 @@ def test_a_plan_by_hand_with_something_forbidden_is_refused(
     assert working.rows("SELECT id FROM tasks") == []
 
 
+@pytest.mark.parametrize("where", ["run", "check"])
+def test_a_plan_by_hand_with_what_no_shell_can_parse_is_refused(
+    working: Cli, tmp_path: Path, where: str
+) -> None:
+    """Whoever approved it would see it fail."""
+    plan = plan_file(tmp_path, {"subtasks": [{"run": "true", where: "ls | | wc"}]})
+    refused = working.refused("task", "submit", "--plan", plan, "--local", code=2)
+    part = {"run": "command"}.get(where, where)
+    said = f"step 1, subtask 1, {part} on localhost: `ls | | wc` is not a valid shell command"
+    assert said in refused["reason"]
+    assert working.rows("SELECT id FROM tasks") == []
+
+
 def test_what_will_ask_is_said_when_a_plan_is_submitted(working: Cli, tmp_path: Path) -> None:
     """At once, and not when its turn comes."""
     plan = plan_file(tmp_path, plain("true"), plain("systemctl mask nginx"))
@@ -33,6 +46,25 @@ def test_what_will_ask_is_said_when_a_plan_is_submitted(working: Cli, tmp_path: 
     assert (stop["text"], stop["host"]) == ("systemctl mask nginx", "localhost")
     said = working("task", "submit", "--plan", plan, "--local").err
     assert "`systemctl mask nginx` waits for approval: no rule lists `systemctl mask`" in said
+
+
+@pytest.mark.changes_rows
+def test_a_plan_is_judged_where_its_commands_start(working: Cli, tmp_path: Path) -> None:
+    """The folder of the host is known when a plan is submitted, and when it is only checked."""
+    app = tmp_path / "app"
+    app.mkdir()
+    write, use = f"printf 'import os' > {app}/argparse.py", "python3 -m json.tool package.json"
+    plan = plan_file(tmp_path, plain(write), plain(use))
+    assert working("host", "add", "box", "--local", "--workdir", app).code == 0
+    checked = working("guard", "check", "--plan", plan, "--host", "box")
+    submitted = working("task", "submit", "--plan", plan, "--host", "box")
+    assert working("host", "add", "elsewhere", "--local", "--workdir", tmp_path).code == 0
+    elsewhere = working("guard", "check", "--plan", plan, "--host", "elsewhere")
+    unknown = working("guard", "check", "--plan", plan, "--host", "unknown")
+    answers = (checked, submitted, unknown)
+    told = ["it looks in ~ for what it runs" in f"{each.out}{each.err}" for each in answers]
+    assert told == [True, True, True], answers
+    assert elsewhere.code == 0
 
 
 @pytest.mark.changes_rows

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import text
 
 from orchestrator.views.interventions import page_of_interventions
-from orchestrator.views.tasks import list_tasks
+from orchestrator.views.task_lists import list_tasks
 from tests.integration.cli.calling import Cli
 
 _TASKS = """

@@ -113,7 +113,8 @@ def test_what_runs_and_counts_as_ended_is_ended(coordinated: Cli, ref: str, tmp_
     assert (found["trouble"], found["cure"]) == ("still_running", "end_processes")
     assert found["processes"]
     assert coordinated.json("repair", "attempt", f"{ref}.1", "--apply")["details"]["applied"]
-    assert findings(coordinated, ref) == []
+    # A process that begins while the others are ended may outlive them by a tenth of a second.
+    eventually(lambda: not findings(coordinated, ref), "the end of all processes")
     assert not (tmp_path / "OVER").exists()
     coordinated.rows("UPDATE attempts SET outcome = 'running', ended_at = NULL RETURNING id")
     assert [each["trouble"] for each in findings(coordinated, ref)] == ["nobody_at_it"]

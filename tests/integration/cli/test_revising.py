@@ -118,6 +118,8 @@ def test_a_rollback_that_fails_waits_and_is_tried_again_on_resume(
     (waits,) = working.json("intervention", "list")["details"]["interventions"]
     assert waits["kind"] == "rollback"
     assert f"rollback of {ref}.1.1 (revision 0): exit code 1" in waits["reason"]
+    assert waits["failure"]["said"].endswith("Directory not empty")
+    assert waits["failure"]["rollback"]
     assert working.rows("SELECT errors FROM run_steps") == [(0,)]
     (tmp_path / "made" / "kept").unlink()
     working.json("task", "resume", ref)

@@ -110,6 +110,7 @@ def test_an_answer_is_taken_once(
         "intervention": "I1",
         "answer": answer.value,
         "rule": None,
+        "rest": 0,
     }
     entry = coordinated.json("audit", "list")["details"]["entries"][0]
     assert (entry["verb"], entry["ref"]) == ("intervention.answer", f"{ref}.1@localhost")

@@ -146,3 +146,27 @@ def lines(cli: Cli) -> list[dict[str, Any]]:
     """Everything at work."""
     found: list[dict[str, Any]] = cli.json("watch")["details"]["lines"]
     return found
+
+
+def test_ctrl_c_says_what_goes_on_and_how_to_come_back(
+    coordinated: Cli, ref: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In each verb that follows a task, and each format."""
+
+    def press(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(time, "sleep", press)
+    submit = ("task", "submit", "--plan", tmp_path / "plan.yaml", "--local", "--wait")
+    for number, verb in enumerate((("task", "watch", ref), submit), start=1):
+        said = coordinated(*verb)
+        assert said.code == 130
+        assert said.out.splitlines()[-3:] == [
+            f"interrupted; T{number} goes on",
+            f"next: replan task watch T{number}",
+            f"next: replan task cancel T{number}",
+        ]
+        assert not said.err
+    answer = coordinated.json("task", "watch", ref, code=130)
+    assert answer["next_step_cmd"] == f"replan task watch {ref}"
+    assert coordinated.json("task", "show", ref)["details"]["phase"] == "running"

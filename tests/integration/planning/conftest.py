@@ -73,13 +73,20 @@ def planners() -> Iterator[Planners]:
 
 @pytest.fixture
 def installation(
-    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> Iterator[Installation]:
+    """One with the policy of the parameter, if there is one, as that of the site."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(getattr(request, "param", "{}\n"))
     with model_server() as model:
         environ = {
             "HOME": str(tmp_path),
             "REPLAN_DATABASE_URL": database_url,
             "REPLAN_BROKER_URL": "redis://127.0.0.1:1/0",
+            "REPLAN_GUARD_POLICY": str(policy),
             **model.environ,
         }
         for name, value in environ.items():

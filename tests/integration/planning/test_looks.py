@@ -241,7 +241,8 @@ def test_a_look_that_hangs_or_prints_without_end_is_bounded(
     )
     assert rows == [
         ("sleep 60", "timed_out", False, True, False),
-        ("seq 1 1000000000", "timed_out", False, True, True),
+        # Contained, it meets the end of the room for what looks print before its time is over.
+        ("seq 1 1000000000", "failed", False, True, True),
     ]
     ((side_by_side,),) = installation.rows(
         "SELECT max(started_at) < min(ended_at) FROM attempts WHERE look"
@@ -250,6 +251,48 @@ def test_a_look_that_hangs_or_prints_without_end_is_bounded(
     told = installation.model.asked[-1].said[0]
     assert "bytes left out" in told
     assert len(told) < 60_000
+
+
+def test_a_look_runs_contained_where_the_host_can(installation: Installation) -> None:
+    """There no program gains rights."""
+    planned_to_fail(installation)
+    installation.model.will(
+        Says(looks("grep NoNewPrivs /proc/self/status")),
+        Says(revision_answer(subtask_answer("b", "true"))),
+    )
+    submit_task(installation)
+    installation.carry_on()
+    ((shown, outcome),) = installation.rows("SELECT stdout, outcome FROM attempts WHERE look")
+    assert (str(shown).split(), outcome) == (["NoNewPrivs:", "1"], "ok")
+
+
+@pytest.mark.parametrize("installation", ["containment: required\n"], indirect=True)
+def test_nothing_runs_where_a_containment_is_required_and_there_is_none(
+    installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a look nor a pass; both say what is missing, and the pass what to type next."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "unshare").write_text("#!/bin/sh\necho not permitted >&2\nexit 1\n")
+    (programs / "unshare").chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=":")
+    installation.model.will(
+        Says(looks("echo seen")),
+        Says(plan_answer(step_answer("one"))),
+        Says(detail_answer(subtask_answer("a", f"touch {tmp_path}/ran"))),
+    )
+    submit_task(installation)
+    installation.carry_on()
+    assert looked(installation) == [(0, 1, "echo seen", "blocked", False)]
+    ((looked_at,),) = installation.rows("SELECT reason FROM attempts WHERE look")
+    assert "where looks cannot run contained" in str(looked_at)
+    assert not (tmp_path / "ran").exists()
+    ((phase,),) = installation.rows("SELECT phase FROM tasks")
+    ((stage, reason, verb),) = installation.rows(
+        "SELECT stage, reason, next_step->>'verb' FROM interventions"
+    )
+    assert (phase, stage, verb) == ("waiting", "guard", "host check")
+    assert "not permitted" in str(reason)
 
 
 def test_what_a_look_prints_is_masked(installation: Installation, tmp_path: Path) -> None:
@@ -317,11 +360,11 @@ def test_an_answer_that_a_lost_planner_has_received_is_not_asked_for_again(
     class Killed(BaseException):
         """The end of a worker."""
 
-    def die(self: Lifecycle, hold: Hold, fact: Fact) -> bool:
+    def die(self: Lifecycle, hold: Hold, fact: Fact, since: float) -> bool:
         if hold.job.kind is JobKind.REVISE and hold.job.id not in lost:
             lost.append(hold.job.id)
             raise Killed
-        return conclude(self, hold, fact)
+        return conclude(self, hold, fact, since)
 
     conclude = Lifecycle._conclude
     monkeypatch.setattr(Lifecycle, "_conclude", die)

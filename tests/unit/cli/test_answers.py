@@ -13,8 +13,9 @@ from orchestrator.cli.follow import ending, print_message
 from orchestrator.cli.invocation import Invocation, answer
 from orchestrator.cli.reply import Format, Result, of_error, write
 from orchestrator.cli.schemas import schema_of
-from orchestrator.core.decisions import InterventionKind
-from orchestrator.views.interventions import InterventionView, next_steps
+from orchestrator.core.intervention_kind import InterventionKind
+from orchestrator.views.interventions import InterventionView
+from orchestrator.views.next_steps import next_steps
 from orchestrator.views.tasks import TaskView
 from orchestrator.words.kinds import MessageKind, Tone
 from orchestrator.words.messages import Message

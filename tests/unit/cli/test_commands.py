@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -152,12 +153,22 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("replan 0.")
 
 
-@pytest.mark.parametrize("given", [["--help"], ["guard", "check", "ls"]], ids=" ".join)
-def test_what_needs_no_database_loads_no_heavy_library(given: list[str]) -> None:
-    heavy = [
-        *("alembic", "anthropic", "celery", "kombu", "obstore", "paramiko", "psycopg"),
-        "sqlalchemy",
-    ]
+HEAVY = (
+    *("alembic", "anthropic", "celery", "kombu", "obstore", "paramiko", "psycopg", "sqlalchemy"),
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "heavy"),
+    [
+        (["--help"], [*HEAVY, "pydantic", "orchestrator.cli.task_commands", "shared.domain.facts"]),
+        (["--version"], [*HEAVY, "orchestrator.cli.task_commands"]),
+        (["task", "submit", "--help"], [*HEAVY, "orchestrator.cli.host_commands"]),
+        (["guard", "check", "ls"], list(HEAVY)),
+    ],
+    ids=lambda value: " ".join(value) if value[0] != "alembic" else "",
+)
+def test_what_needs_no_database_loads_no_heavy_library(given: list[str], heavy: list[str]) -> None:
     program = (
         f"import sys; from orchestrator.cli.main import main; code = main({given});"
         f"print(code, [name for name in {heavy} if name in sys.modules], file=sys.stderr)"
@@ -166,6 +177,27 @@ def test_what_needs_no_database_loads_no_heavy_library(given: list[str]) -> None
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30
     )
     assert done.stderr == "0 []\n"
+
+
+def test_a_list_of_tasks_loads_what_reads_a_database_and_no_more(tmp_path: Path) -> None:
+    """Neither the guard nor what moves the database, asks models or speaks with hosts."""
+    more = (
+        *("shared.guard", "workers", "orchestrator.coordinator", "shared.queue"),
+        *("shared.store.tables", "sqlalchemy.orm", "shared.contracts", "yaml"),
+    )
+    program = (
+        "import sys; from orchestrator.cli.main import main; main(['task', 'list']);"
+        f"print([name for name in {(*HEAVY, *more)} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    assert done.stdout == "['psycopg', 'sqlalchemy']\n", done.stderr
 
 
 def test_a_reader_that_has_had_enough_ends_it_quietly() -> None:

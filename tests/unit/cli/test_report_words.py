@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from orchestrator.core.decisions import InterventionKind
+from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.views.agents import AgentLine, CostSource
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.entries import AttemptEnded, Entry

@@ -19,6 +19,8 @@ VERBS = (
     ("config", "show"),
     ("task", "submit", "x ✗ 😀", "--local", "--wait"),
     ("secret", "check"),
+    ("logs", "✗ 😀"),
+    ("down",),
     ("task", "--help"),
     ("task", "lst"),
 )
