@@ -129,25 +129,46 @@ def test_it_only_looks(flower: Flower, broker_url: str) -> None:
     assert CeleryBell(make_app(broker_url)).ringing(QueueName.EXECUTION.value) == 0
 
 
-def test_it_lists_workers_and_their_jobs(flower: Flower, ring: Ring) -> None:
-    """D.9: from the workers' events alone, for they answer no question."""
-    ring.worker("executor")
+PLAN = """
+steps:
+  - title: Greet
+    subtasks: [{run: "echo hello"}]
+  - title: Fail
+    subtasks: [{run: "cat /nowhere/at/all"}]
+"""
+
+
+def test_it_lists_workers_and_their_jobs(flower: Flower, ring: Ring, tmp_path: Path) -> None:
+    """D.9: from the workers' events alone, for they answer no question; by the names of verbs."""
+    ring.coordinator()
+    ring.worker("executor", "escalation")
 
     def workers() -> list[dict[str, Any]]:
         return list(json.loads(flower.get("/workers?json=1")[1] or '{"data": []}')["data"])
 
     eventually(lambda: [each for each in workers() if each["status"]], "a worker online")
     CeleryBell(make_app(ring.broker_url)).ring(QueueName.EXECUTION.value, [7])
-    eventually(
-        lambda: [each for each in flower.tasks() if each.get("state") == "SUCCESS"], "the job's end"
-    )
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(PLAN)
+    limits = ("--set=max_retry_count=1", "--set=auto_correction_enabled=false")
+    ring.replan("task", "submit", "--plan", str(plan), "--local", *limits)
+    task = int(ring.scalar("SELECT max(id) FROM tasks"))
+    ring.ends(task, "waiting")
+
+    def ended() -> list[dict[str, Any]]:
+        return [each for each in flower.tasks() if each.get("state") in {"SUCCESS", "FAILURE"}]
+
+    eventually(lambda: len(ended()) >= 3, "the ends of the jobs")
     (worker,) = workers()
-    (job,) = flower.tasks()
-    assert worker["hostname"].startswith("executor.")
-    assert worker["task-received"] == worker["task-succeeded"] == 1
-    assert job["name"] == task_name(QueueName.EXECUTION.value)
-    assert (job["args"], job["result"]) == ("[7]", "'nothing to do'")
-    assert job["worker"] == worker["hostname"]
+    shown = {(each["name"], each["args"]): each for each in ended()}
+    greeting = shown["replan.execute", f"T{task}.1@localhost"]
+    failing = shown["replan.execute", f"T{task}.2@localhost"]
+    assert (greeting["state"], greeting["result"]) == ("SUCCESS", "done")
+    assert failing["state"] == "FAILURE"
+    assert failing["exception"].startswith(f"incomplete: not done: T{task}.2.1")
+    assert worker["task-succeeded"] >= 1
+    assert worker["task-failed"] >= 1
+    assert {each["worker"] for each in ended()} == {worker["hostname"]}
     status, page = flower.get(f"/worker/{worker['hostname']}")
     assert status == 200
     assert 'id="tasks-table"' in page

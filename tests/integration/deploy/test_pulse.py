@@ -63,6 +63,31 @@ def test_a_process_that_starts_anew_has_to_beat_anew(tmp_path: Path) -> None:
     assert silent(tmp_path) == ["a: no sign of life yet"]
 
 
+@pytest.mark.parametrize("earlier", [(), ("a", "b")], ids=["the first start", "a later start"])
+def test_a_process_is_at_no_moment_of_its_start_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, earlier: tuple[str, ...]
+) -> None:
+    """A check may look between any two calls of the start."""
+    for part in earlier:
+        Pulse(tmp_path, *earlier).beat(part)
+    seen: list[list[str]] = []
+
+    def look_before(name: str) -> None:
+        done = getattr(os, name)
+
+        def looked(*args: object, **named: object) -> object:
+            seen.append(silent(tmp_path))
+            return done(*args, **named)
+
+        monkeypatch.setattr(os, name, looked)
+
+    for name in ("utime", "open", "replace"):
+        look_before(name)
+    Pulse(tmp_path, "a", "b")
+    assert len(seen) >= 4
+    assert all(seen)
+
+
 def test_a_sign_that_cannot_be_given_stops_nobody(tmp_path: Path) -> None:
     pulse = Pulse(tmp_path, "a")
     (tmp_path / "a").unlink()

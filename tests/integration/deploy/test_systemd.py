@@ -63,7 +63,8 @@ def commands(service: Path) -> list[list[str]]:
 def roles(service: Path) -> set[str]:
     """The roles of the workers that a service starts."""
     words = [command[1:] for command in commands(service) if command[0] == PROGRAM]
-    return {role for each in words if each[:2] == ["worker", "start"] for role in each[2:]}
+    named = {role for each in words if each[:2] == ["worker", "start"] for role in each[2:]}
+    return set(ROLES) if "all" in named else named
 
 
 def parse(words: list[str]) -> None:
@@ -80,11 +81,18 @@ def parse(words: list[str]) -> None:
 def test_the_target_wants_a_coordinator_and_every_role() -> None:
     wanted = read(UNITS / "replan.target")["Unit"]["Wants"]
     assert "replan-coordinator.service" in wanted
-    assert sorted(role for service in SERVICES for role in roles(service)) == sorted(ROLES)
+    started = [role for service in SERVICES if instances(service) for role in roles(service)]
+    assert sorted(started) == sorted(ROLES)
     files = {path.name for path in SERVICES}
     for each in wanted:
         stem, at, _ = each.removesuffix(".service").partition("@")
         assert f"{stem}{at}.service" in files
+
+
+def test_one_unit_stands_for_every_role() -> None:
+    """And is no part of the target, which starts each role by itself."""
+    assert roles(UNITS / "replan-workers.service") == set(ROLES)
+    assert instances(UNITS / "replan-workers.service") == []
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda path: path.name)
@@ -93,8 +101,8 @@ def test_each_service_starts_what_the_program_has(service: Path) -> None:
         if program == PROGRAM:
             parse(words)
         else:
-            module = words[words.index("replan") + 2]
-            assert (program, module) == ("/opt/replan/bin/python", "celery")
+            assert program == "/opt/replan/bin/python"
+            assert words[:5] == ["-P", "-m", "replan", "-m", "celery"]
     assert len(queues_of(sorted(roles(service)) or ["all"])) > 0
 
 
@@ -118,6 +126,13 @@ def test_systemd_never_stops_trying(service: Path) -> None:
     assert 0 < seconds(*unit["Service"]["RestartSec"]) <= 5
     # No code keeps it away: even a wrong setting may be a server in the middle of a failover.
     assert not {"RestartPreventExitStatus", "SuccessExitStatus"} & unit["Service"].keys()
+
+
+@pytest.mark.parametrize("service", SERVICES, ids=lambda path: path.name)
+def test_a_service_that_is_enabled_alone_starts_with_its_machine(service: Path) -> None:
+    """Where the target is not enabled, what only the target wants would stay away."""
+    assert read(service)["Install"]["WantedBy"] == ["multi-user.target"]
+    assert read(service)["Unit"]["PartOf"] == ["replan.target"]
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda path: path.name)
@@ -151,10 +166,11 @@ def test_commands_of_this_machine_outlive_their_worker(service: Path) -> None:
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda path: path.name)
-def test_only_planners_get_the_key_of_the_model(service: Path) -> None:
+def test_only_who_asks_models_gets_their_keys(service: Path) -> None:
     files = read(service)["Service"]["EnvironmentFile"]
-    plans = bool(roles(service) & {"taskmaster", "planner", "subtask_planner"})
-    assert any("model.env" in file for file in files) is plans
+    asks = bool(roles(service) & {"taskmaster", "planner", "subtask_planner"})
+    asks |= service.stem == "replan-gateway"
+    assert any("model.env" in file for file in files) is asks
 
 
 def test_systemd_itself_understands_the_units(tmp_path: Path) -> None:

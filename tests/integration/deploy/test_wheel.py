@@ -1,7 +1,6 @@
 """What somebody gets who installs the wheel, whatever else is installed or lies around."""
 
 import os
-import signal
 import subprocess
 import sys
 import sysconfig
@@ -15,7 +14,6 @@ from typing import Final
 import pytest
 
 from orchestrator.embedded import port
-from tests.services.ring import eventually
 
 FOREIGN: Final = ("orchestrator", "workers", "shared")
 SHADOWS: Final = (*FOREIGN, "replan", "celeryconfig", "celery", "http", "json", "typer")
@@ -128,20 +126,12 @@ class Installation:
 
     @contextmanager
     def up(self, cwd: Path) -> Iterator[str]:
-        """`replan up` in a folder, ended with Ctrl-C; what it says to type."""
-        log = self.folder / "up.log"
-        with log.open("wb") as out:
-            process = subprocess.Popen(
-                ["replan", "up"], cwd=cwd, env=self.environ, stdout=out, stderr=out
-            )
+        """Everything runs in the background, started and stopped in a folder; what to type next."""
+        told = self.replan("up", "--detach", cwd=cwd)
         try:
-            eventually(lambda: "--wait\n" in log.read_text() or process.poll() is not None, "up")
-            assert process.poll() is None, log.read_text()
-            yield log.read_text().partition("next: ")[2].splitlines()[0]
+            yield told.partition("next: ")[2].splitlines()[0]
         finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(30)
-        assert process.returncode == 0, log.read_text()
+            assert "down;" in self.replan("down", cwd=cwd)
 
 
 @pytest.fixture(scope="module")
@@ -184,27 +174,29 @@ def test_the_sdist_builds_the_same_wheel(root: Path, tmp_path: Path, wheel: Path
     assert names(build(project, "wheel", tmp_path / "again")) == names(wheel)
 
 
-def starts(installation: Installation, cwd: Path) -> None:
-    """The command line and a worker come as far as the servers, of which there are none."""
+def starts(installation: Installation, cwd: Path, *services: str) -> None:
+    """The command line and services come as far as the servers, of which there are none."""
     assert installation.replan("--version", cwd=cwd).startswith("replan ")
     nowhere = {
         "REPLAN_DATABASE_URL": f"postgresql://postgres@127.0.0.1:{port.any_free()}/none",
         "REPLAN_BROKER_URL": "redis://127.0.0.1:1/0",
         "REPLAN_STARTUP_PATIENCE": "0.1",
     }
-    words = ("worker", "start", "all")
-    assert "database" in installation.replan(*words, cwd=cwd, code=4, more=nowhere)
+    for service in ("worker start all", *services):
+        words = service.split()
+        assert "database" in installation.replan(*words, cwd=cwd, code=4, more=nowhere)
 
 
 def test_code_of_the_current_folder_is_never_run(installation: Installation, strange: Path) -> None:
     """By nothing that starts a process: everything on this machine, a task, a look at a host."""
-    starts(installation, strange)
+    starts(installation, strange, "coordinator start", "gateway start")
     (installation.folder / "key").touch()
     closed = ("--address", "127.0.0.1", "--port", str(port.any_free()), "--user", "nobody")
     add = ("host", "add", "a", *closed, "--key", f"{installation.folder}/key")
     with installation.up(strange) as typed:
         assert f"{installation.site_packages}/replan/examples/hello.yaml" in typed
-        assert "T1 done" in run("sh", "-c", typed, cwd=strange, environ=installation.environ)
+        dry = f"{typed} --dry-run"  # what it makes would lie in the home of who tests
+        assert "T1 done" in run("sh", "-c", dry, cwd=strange, environ=installation.environ)
         assert "listens" in installation.replan(*add, cwd=strange, code=4)
 
 
