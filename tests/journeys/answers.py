@@ -7,8 +7,10 @@ from typing import Any
 
 from tests.services.schemas import validate
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-REPLAN = (sys.executable, "-m", "orchestrator.cli.main")
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+LAUNCHER = ROOT / "deploy/launcher/replan/__main__.py"
+REPLAN = (sys.executable, "-P", str(LAUNCHER))
 
 
 def accepted(line: str) -> dict[str, Any]:

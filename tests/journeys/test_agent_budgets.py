@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from tests.fakes.gateway import NotingUpstream
+from tests.journeys.conftest import PLACES, processes_of
 from tests.services.ring import Ring, eventually
 from workers.call_ledger import CallLedger
 from workers.gateway.app import Gateway
@@ -37,13 +38,12 @@ if half.exists():
     pathlib.Path("app.txt").write_text("new")
     sys.exit()
 half.write_text("half")
-detached = subprocess.Popen(["sleep", "600"], start_new_session=True)
-pathlib.Path("{pid}").write_text(str(detached.pid))
+subprocess.Popen(["sleep", "600"], start_new_session=True)
 try:
     while True:
         ask()
 except urllib.error.HTTPError as error:
-    pathlib.Path("{refused}").write_text(f"{{error.code}} {{error.read().decode()}}")
+    (pathlib.Path.home() / "refused").write_text(f"{{error.code}} {{error.read().decode()}}")
 time.sleep(600)
 """
 
@@ -52,8 +52,8 @@ def test_an_agent_out_of_money_ends_and_goes_on_once_a_person_raises_its_budget(
     ring: Ring, project: Path, tmp_path: Path
 ) -> None:
     """Must show 4: it is ended at once, with all that it started; no error, and no other runner."""
-    program, pid, refused = (tmp_path / name for name in ("agent", "pid", "refused"))
-    program.write_text(SPENDS.format(python=sys.executable, pid=pid, refused=refused))
+    program = tmp_path / "agent"
+    program.write_text(SPENDS.format(python=Path(sys.executable).resolve()))
     program.chmod(0o755)
     plan = tmp_path / "plan.yaml"
     plan.write_text(f"""
@@ -81,10 +81,11 @@ steps:
         ring.replan("repo", "add", project.name, "--path", str(project))
         ring.replan("task", "submit", "--plan", str(plan), "--local")
         ring.ends(1, "waiting")
+        (refused,) = (PLACES / project.name).glob("work/*/home/*/refused")
         assert refused.read_text().startswith("402 ")
         assert "billing_error" in refused.read_text()
-        detached = Path(f"/proc/{pid.read_text()}")
-        eventually(lambda: not detached.exists(), "the end of what it had started", 15)
+        token = ring.scalar("SELECT token FROM runs")
+        eventually(lambda: not processes_of(token), "the end of what it had started", 15)
         asked = ring.replan("intervention", "show", "I1").stdout
         assert "$0.0520 of $0.05 for T1.1.1@localhost (the cost budget of the subtask)" in asked
         ring.replan("task", "resume", "T1", check=2)

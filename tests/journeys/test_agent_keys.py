@@ -29,7 +29,7 @@ for place in (pathlib.Path.home(), pathlib.Path.cwd()):
         if path.is_file():
             print(path, path.read_bytes()[:20000])
 pathlib.Path("app.txt").write_text("new")
-pathlib.Path("{found}").write_text(json.dumps(dict(os.environ)))
+(pathlib.Path.home() / "found").write_text(json.dumps(dict(os.environ)))
 """
 
 
@@ -40,8 +40,8 @@ def test_the_key_of_the_provider_is_nowhere_in_an_attempt(
 
     The executor has the key as well, as where it runs beside planners.
     """
-    program, found = tmp_path / "agent", tmp_path / "found"
-    program.write_text(CURIOUS.format(python=sys.executable, found=found))
+    program = tmp_path / "agent"
+    program.write_text(CURIOUS.format(python=Path(sys.executable).resolve()))
     program.chmod(0o755)
     plan = tmp_path / "plan.yaml"
     plan.write_text(f"""
@@ -70,8 +70,9 @@ steps:
     assert ring.scalar("SELECT count(*) FROM bundles") > 0
     shown = ring.replan("attempt", "tail", "T1.1.1", "--raw").stdout
     assert "ANTHROPIC_BASE_URL" in shown, "the agent has told its environment"
+    found = (PLACES / project.name).glob("work/*/home/*/found")
     for what, content in {
-        "its environment": found.read_bytes(),
+        "its environment": b"".join(each.read_bytes() for each in found),
         "what is shown": shown.encode(),
         "its files": files_below(PLACES / project.name),
         "Postgres": everything_in(ring),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.journeys.conftest import processes_of
+from tests.journeys.conftest import PLACES, processes_of
 from tests.services.agent_programs import program_for_tests
 from tests.services.ring import Ring, eventually
 
@@ -16,10 +16,10 @@ def test_a_killed_executor_s_agent_goes_on_and_its_work_is_proved(
     ring: Ring, project: Path, tmp_path: Path
 ) -> None:
     """Must show 2: it is started once, and the tree holds its work. A command goes on from it."""
-    started, gate = tmp_path / "started", tmp_path / "gate"
+    gate = tmp_path / "gate"
     program = tmp_path / "agent"
     program.write_text(
-        f'#!/bin/sh\necho x >>{started}\necho half >half.txt\necho "reads $(cat "$1")"\n'
+        f'#!/bin/sh\necho x >>"$HOME/started"\necho half >half.txt\necho "reads $(cat "$1")"\n'
         f"until [ -e {gate} ]; do sleep 0.1; done\necho new >app.txt\n"
     )
     program.chmod(0o755)
@@ -43,13 +43,13 @@ steps:
     ring.worker("executor", name="executor-1")
     ring.replan("repo", "add", project.name, "--path", str(project))
     ring.replan("task", "submit", "--plan", str(plan), "--local")
-    eventually(started.exists, "the start of the agent")
+    eventually(lambda: started_in(project), "the start of the agent")
     eventually(lambda: ring.rows("SELECT 1 FROM attempts WHERE outcome = 'running'"), "its row")
     ring.kill("executor-1")
     gate.touch()
     ring.worker("executor", name="executor-2")
     ring.ends(1)
-    assert started.read_text() == "x\n"
+    assert [each.read_text() for each in started_in(project)] == ["x\n"]
     worked, command = ring.rows("SELECT * FROM attempts ORDER BY id")
     assert (worked.outcome, worked.body["changed_files"]) == ("ok", ["app.txt", "half.txt"])
     assert worked.body["summary"] == "reads Put the word new into app.txt"
@@ -57,6 +57,11 @@ steps:
     assert (project / "app.txt").read_text() == "old\n"
     shown = ring.replan("task", "show", "T1").stdout
     assert "Renew the app" in shown
+
+
+def started_in(project: Path) -> list[Path]:
+    """What each start of an agent has left in its home."""
+    return [*(PLACES / project.name).glob("work/*/home/*/started")]
 
 
 SAYS_DONE = {"status": "ok", "summary": "Renewed.", "decisions": []}

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -11,7 +11,7 @@ import pytest
 from redis import Redis
 
 from benchmarks.stage import enrol
-from tests.fakes.model_server import ModelServer, Says, model_server
+from tests.fakes.model_server import Asked, Decides, ModelServer, Says, model_server
 from tests.journeys.plans import plan, step
 from tests.services.accounts import Account
 from tests.services.ring import Ring, eventually
@@ -168,22 +168,30 @@ HOSTILE = {
 }
 
 
+def insisting_on(texts: list[str]) -> Callable[[Asked], Says]:
+    """A model that plans each text for one step, and insists on it when it may do better."""
+
+    def answer(asked: Asked) -> Says:
+        if len(asked.said) > 1:
+            return Says(asked.said[-2])
+        return Says(detail_answer(subtask_answer("s", texts.pop(0), needs=[])))
+
+    return answer
+
+
 def test_what_a_model_plans_with_a_secret_asks_or_is_refused(
     ring: Ring, model: ModelServer, sshd_factory: SshServers, ssh_account: Account
 ) -> None:
     """Nothing of it runs unseen; and it may name only what a person has given the task."""
     enrol(ring.database, "web1", sshd_factory())
-    model.will(
-        Says(plan_answer(*(step_answer(name.lower()) for name in HOSTILE))),
-        *(Says(detail_answer(subtask_answer("s", text, needs=[]))) for text in HOSTILE.values()),
-    )
+    model.will(Says(plan_answer(*(step_answer(name.lower()) for name in HOSTILE))))
+    texts = [*HOSTILE.values(), HOSTILE["T75"]]
+    model.will(Decides(insisting_on(texts)), wanted="DetailAnswer")
     ring.replan("task", "submit", "use it", "--host=web1", "--secret=CANARY_00")
     ring.ends(int(ring.scalar("SELECT max(id) FROM tasks")), "waiting")
-    assert ring.scalar("SELECT count(*) FROM interventions") == len(HOSTILE)
-    model.will(
-        Says(plan_answer(step_answer("use"))),
-        Says(detail_answer(subtask_answer("s", HOSTILE["T75"], needs=[]))),
-    )
+    asked = "SELECT count(*) FROM interventions"
+    eventually(lambda: ring.scalar(asked) == len(HOSTILE), "a question about each")
+    model.will(Says(plan_answer(step_answer("use"))))
     ring.replan("task", "submit", "use it", "--host=web1")
     ring.ends(int(ring.scalar("SELECT max(id) FROM tasks")), "waiting")
     reasons = ring.rows("SELECT reason FROM interventions ORDER BY id")

@@ -68,6 +68,8 @@ def test_a_full_disk_is_told_and_what_ran_goes_on_when_there_is_room(
     found = {each["check"]: each for each in asked(ring, "doctor", code=1)["details"]["findings"]}
     assert not found["database"]["ok"]
     assert FULL in found["database"]["reason"]
+    assert "the disk of the embedded database is almost full: 0 MB" in found["disk"]["reason"]
+    assert found["disk"]["next_step_cmd"] == f"df -h {disk.folder}"
     assert asked(ring, "task", "list")["ok"]
 
     assert disk.free()

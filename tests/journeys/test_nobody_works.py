@@ -9,12 +9,27 @@ from typing import Any
 from tests.journeys.plans import plan, step
 from tests.services.ring import Ring, eventually
 
+NAMES = """
+    SELECT DISTINCT application_name AS name FROM pg_stat_activity
+    WHERE datname = current_database() AND backend_type = 'client backend'
+      AND application_name <> current_setting('application_name')
+"""
+
 
 def findings(ring: Ring) -> list[dict[str, Any]]:
     """What the doctor finds wrong with the work."""
     told = json.loads(ring.replan("doctor", "--format", "min-json", check=None).stdout)
     listed: list[dict[str, Any]] = told["details"]["findings"]
     return [each for each in listed if each["check"] == "work" and not each["ok"]]
+
+
+def serving(ring: Ring) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Who serves, by role, with what each has in hand."""
+    told = json.loads(ring.replan("worker", "list", "--format", "min-json").stdout)["details"]
+    return sorted(
+        (each["roles"][0], each["presence"], tuple(work["ref"] for work in each["work"]))
+        for each in (*told["coordinators"], *told["workers"])
+    )
 
 
 def says(ring: Ring, words: str) -> bool:
@@ -30,6 +45,16 @@ def test_doctor_and_show_say_that_jobs_wait_and_nobody_works(ring: Ring) -> None
     running = "SELECT count(*) = 2 FROM jobs WHERE lease_until > clock_timestamp()"
     eventually(lambda: ring.scalar(running), "both commands running")
     assert findings(ring) == []
+    served = serving(ring)
+    assert [(role, presence) for role, presence, _ in served] == [
+        ("coordinator", "connected"),
+        *[("executor", "connected")] * 2,
+    ]
+    at_work = sorted(ref for _, _, refs in served for ref in refs)
+    assert at_work == [f"T{task}.1@localhost" for task in tasks]
+    names = [row.name for row in ring.rows(NAMES)]
+    assert len(names) == 3
+    assert all(name.startswith("replan ") for name in names), names
     for process in ring.processes.values():
         process.send_signal(signal.SIGSTOP)
     ring.processes["coordinator"].send_signal(signal.SIGCONT)
@@ -39,6 +64,7 @@ def test_doctor_and_show_say_that_jobs_wait_and_nobody_works(ring: Ring) -> None
     ring.kill("two")
     eventually(lambda: says(ring, "no worker is connected, so nobody works"), "the doctor's words")
     assert findings(ring)[0]["next_step_cmd"] == "replan worker start executor"
+    assert [each[:2] for each in serving(ring)] == [("coordinator", "connected")]
     shown = ring.replan("task", "show", f"T{tasks[0]}").stdout
     assert "no worker is connected, so nobody works" in shown
     assert "replan worker start executor" in shown

@@ -84,7 +84,7 @@ def test_a_frozen_executor_and_another_one_run_it_once(
 def test_nothing_is_left_of_what_was_cancelled(ring: Ring, target: str, ledger: Path) -> None:
     """Must show 3: a grandchild that ignores TERM is gone, and the report says how."""
     command = (
-        f"trap '' TERM; (trap '' TERM; sh -c 'echo $$ >>{ledger}; while :; do sleep 1; done') & "
+        f"trap '' TERM; (trap '' TERM; sh -c 'echo $$ >>{ledger}; exec sleep 600') & "
         f"echo $$ >>{ledger}; wait"
     )
     ring.worker("executor")

@@ -78,8 +78,19 @@ def greeting(folder: Path) -> str:
 
 
 def test_everything_on_one_machine(tmp_path: Path) -> None:
-    """Found by other processes, refused a second time, ended with all its children by SIGTERM."""
+    """Killed it takes every child along. Begun again it is found by other processes.
+
+    It is refused a second time, and SIGTERM ends it with all its children.
+    """
+    with brought_up(tmp_path) as killed:
+        pids = killed.everything()
+        killed.process.kill()
+        killed.process.wait(10)
+        eventually(lambda: not any(running(pid) for pid in pids), "the end of every child", 20)
+        gone = killed.replan("task", "list", "--format", "min-json")
+        assert accepted(gone.stdout)["next_step_cmd"] == "replan up"
     with brought_up(tmp_path) as up:
+        assert accepted(up.replan("task", "list", "--format", "min-json").stdout)["ok"] is True
         assert (up.data / "connection.toml").stat().st_mode & 0o777 == 0o600
         done = up.replan("task", "submit", "--plan", greeting(tmp_path), "--local", "--wait")
         assert done.returncode == 0, done.stdout + done.stderr
@@ -108,18 +119,6 @@ def test_everything_on_one_machine(tmp_path: Path) -> None:
         gone = up.replan("task", "list", "--format", "min-json")
         assert gone.returncode == 2
         assert accepted(gone.stdout)["next_step_cmd"] == "replan up"
-
-
-def test_killed_it_takes_every_child_along_and_starts_again(tmp_path: Path) -> None:
-    with brought_up(tmp_path) as up:
-        pids = up.everything()
-        up.process.kill()
-        up.process.wait(10)
-        eventually(lambda: not any(running(pid) for pid in pids), "the end of every child", 20)
-        gone = up.replan("task", "list", "--format", "min-json")
-        assert accepted(gone.stdout)["next_step_cmd"] == "replan up"
-    with brought_up(tmp_path) as again:
-        assert accepted(again.replan("task", "list", "--format", "min-json").stdout)["ok"] is True
 
 
 def test_the_demonstration_shows_all_of_it_and_leaves_nothing(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ class DebianHost:
     """One host. `environment` is set for whoever logs in, `prefix` are words before the server.
 
     Without `mounts` who logs in cannot mount. `folder` is its own, on a file system that can carry
-    an overlay, and is removed with it.
+    an overlay, and is removed with it. `files` is a tree that lies over its root from the start.
     """
 
     base: DebianBase
@@ -97,6 +97,7 @@ class DebianHost:
     prefix: tuple[str, ...] = ()
     mounts: bool = False
     archives: Path | None = None
+    files: Path | None = None
     host_key: str = ""
     _first: subprocess.Popen[bytes] | None = None
     _archives: subprocess.Popen[bytes] | None = None
@@ -214,7 +215,8 @@ class DebianHost:
         self.close()
 
     def _write_files(self, upper: Path) -> None:
-        shutil.copytree(STAND_INS, upper, dirs_exist_ok=True)
+        for tree in filter(None, (STAND_INS, self.files)):
+            shutil.copytree(tree, upper, dirs_exist_ok=True)
         etc = upper / "etc"
         (etc / "ssh").mkdir(parents=True)
         (etc / "hostname").write_text(f"{self.name}\n")

@@ -4,12 +4,30 @@
 """
 
 import gc
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
+from orchestrator import access, acts, probes, views, words
 from orchestrator.cli.main import command
+from shared import contracts
 from workers.roles.guards import Guards
 
+LATE = (
+    "anthropic",
+    "workers.gateway.run",
+    "workers.llm.backend",
+    "workers.shells.remote.ssh",
+    "workers.shells.remote.tunnel",
+)
+"""What a process loads with its first job or command."""
+
 command()
+for package in (access, acts, probes, views, words, contracts):
+    for module in iter_modules(package.__path__, f"{package.__name__}."):
+        import_module(module.name)
+for name in LATE:
+    import_module(name)
 for policy in (None, Path(__file__).with_name("open_policy.yaml")):
     Guards(policy)((), "localhost")
 gc.collect()

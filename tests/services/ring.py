@@ -25,15 +25,20 @@ PATIENCE = 60.0
 
 
 def eventually(happened: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any:
-    """The first truthy answer; fails the test, naming what was waited for, when there is none."""
+    """The first truthy answer; fails the test, naming what was waited for, when there is none.
+
+    It pauses for twice as long as a look takes, at most for a second: what is looked at works
+    in the meantime.
+    """
     deadline = time.monotonic() + patience
     while True:
+        begun = time.monotonic()
         answer = happened()
         if answer:
             return answer
         if time.monotonic() > deadline:
             pytest.fail(f"{what} did not happen within {patience:.0f} s")
-        time.sleep(0.05)
+        time.sleep(min(max(0.05, 2 * (time.monotonic() - begun)), 1.0))
 
 
 @dataclass

@@ -133,7 +133,8 @@ class SshServer:
             # A login shell has to find it where the account's forced command runs it.
             sftp="internal-sftp" if self.account.exclusive else self.program.sftp,
         )
-        lines = (*self.extra, *self.program.extra, *self.account.configuration)
+        extra = (line.replace("{folder}", str(self.folder)) for line in self.extra)
+        lines = (*extra, *self.program.extra, *self.account.configuration)
         (self.folder / "sshd_config").write_text("\n".join((*lines, text)))
 
     def change_host_key(self) -> None:
@@ -194,7 +195,10 @@ class SshServer:
 
 
 class SshServers(Protocol):
-    """Starts a further server; `extra` are lines for the top of its sshd_config."""
+    """Starts a further server; `extra` are lines for the top of its sshd_config.
+
+    `{folder}` stands for the folder of the server.
+    """
 
     def __call__(self, *extra: str) -> SshServer:
         """A running server."""
