@@ -2,6 +2,9 @@
 
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
+# Checks need one processor, and what runs beside them little of another.
+MAKEFLAGS += --jobs=2
+unexport MAKEFLAGS
 # Tests start many processes: each would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -17,8 +20,8 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 PACKAGES := orchestrator workers shared
 SOURCES  := $(PACKAGES) deploy tests benchmarks
 
-# Tests wait more than they compute; what breaks things for a minute runs alone, before the others.
-WORKERS ?= $(shell [ "$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)" = 1 ] && echo 2 || echo 4)
+# Tests wait more than they compute; what breaks things for a minute has only checks beside it.
+WORKERS ?= $(shell [ "$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)" = 1 ] && echo 2 || echo 5)
 
 UV_VERSION := 0.13.8
 COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" .scratch/lock/bin/uv pip compile --quiet \
@@ -43,11 +46,13 @@ up: $(STAMP) ## Run everything on this machine until Ctrl-C
 	@$(BIN)/replan up
 
 ##@ Check it
-.PHONY: test check static chaos bench bench-peers bench-beside bench-plans journey-postgres journey-looks services format
-test: static services ## Everything: checks, and all tests on real services
-	$(BIN)/pytest --quiet tests/chaos/test_short.py
+.PHONY: test short check static chaos bench bench-peers bench-beside bench-everyday bench-plans journey-postgres journey-looks journey-configure journey-everyday journey-runbooks services format
+test: static short ## Everything: checks, and all tests on real services
 	$(BIN)/pytest --numprocesses=$(WORKERS) --dist=loadfile -m 'not slow' \
 		--ignore=tests/chaos/test_short.py
+
+short: services
+	$(BIN)/pytest --quiet tests/chaos/test_short.py
 
 check: static ## What needs no service: format, lint, types, import contracts, unit tests
 	$(BIN)/pytest --quiet tests/unit tests/architecture
@@ -66,14 +71,19 @@ chaos: $(STAMP) services ## Break every part of it, again and again, and count w
 
 bench: $(STAMP) services ## Measure it beside the bare tools it stands on
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.masking
 	$(BIN)/python -m benchmarks.verdicts
+	$(BIN)/python -m benchmarks.contained
 	$(BIN)/python -m benchmarks.gateway
 	$(BIN)/python -m benchmarks.deliveries
 	$(BIN)/python -m benchmarks.delivery_queue
 
 bench-peers: $(STAMP) services ## Measure it beside its peers and write RESULTS.md (PEERS="…", SHORT=1)
 	$(BIN)/python -m benchmarks.peers --write $(if $(PEERS),--peers $(PEERS)) $(if $(SHORT),--short)
+
+bench-everyday: $(STAMP) services ## Three everyday jobs beside ansible-playbook, and write EVERYDAY.md (root; minutes)
+	$(BIN)/python -m benchmarks.everyday --write
 
 bench-beside: $(STAMP) services ## Measure it beside another checkout of it (BEFORE=../before, SHORT=1)
 	$(BIN)/python -m benchmarks.beside $(BEFORE) $(if $(SHORT),--short)
@@ -87,6 +97,15 @@ journey-postgres: $(STAMP) services ## PostgreSQL on a real Debian whose reposit
 journey-looks: $(STAMP) services ## Failures on a real Debian whose cause only a look tells (root; minutes)
 	REPLAN_JOURNEYS=debian $(BIN)/pytest --capture=no tests/journeys/test_looks_on_debian.py
 
+journey-configure: $(STAMP) services ## Plans that set a real Debian up, and what they ask (root; minutes)
+	REPLAN_JOURNEYS=debian $(BIN)/pytest --capture=no tests/journeys/test_configure_on_debian.py
+
+journey-everyday: $(STAMP) services ## Plans as people write them, on a real Debian (root; minutes)
+	REPLAN_JOURNEYS=debian $(BIN)/pytest --capture=no tests/journeys/test_everyday_plans_on_debian.py
+
+journey-runbooks: $(STAMP) services ## The runbooks that ship, on a real Debian (root; minutes)
+	REPLAN_JOURNEYS=debian $(BIN)/pytest --capture=no tests/journeys/test_runbooks_on_debian.py
+
 services: $(STAMP) ## Download the servers and agents that only tests need
 	@$(BIN)/python -m tests.services
 
@@ -95,7 +114,7 @@ format: $(STAMP) ## Format the sources and mend what the linter can
 	$(BIN)/ruff check --fix $(SOURCES)
 
 ##@ Keep it
-.PHONY: setup wheel lock clean help
+.PHONY: setup wheel picture settings-page lock clean help
 setup: $(STAMP) ## Create .venv and install what the lock names
 
 $(STAMP): requirements-dev.lock pyproject.toml
@@ -115,6 +134,12 @@ $(AGENTS): $(STAMP) deploy/requirements-agents.lock
 
 wheel: $(STAMP) ## Build the wheel, which pipx and uv install, into dist/
 	@$(BIN)/python -m hatchling build --target wheel
+
+picture: $(STAMP) ## Make the picture in README anew, from a real run
+	$(BIN)/python -m benchmarks.picture docs/demo.svg
+
+settings-page: $(STAMP) ## Write docs/settings.md, the reference of all settings
+	$(BIN)/python -m orchestrator.words.settings --write docs/settings.md
 
 lock: .scratch/lock/bin/uv ## Renew the lock files after a change of pyproject.toml (UPGRADE=1: newest of all)
 	$(COMPILE) pyproject.toml $(TESTED:%=--extra %) --group build -o requirements-dev.lock

@@ -1,0 +1,1 @@
+"""Three everyday plans beside the same jobs as playbooks, on a real Debian each."""
