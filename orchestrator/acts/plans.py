@@ -1,5 +1,6 @@
 """What a person may do with a plan: provide it, approve it, resume it, replay its planning."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,12 +12,13 @@ from orchestrator.acts import approvals
 from orchestrator.acts.agents import named_repositories, require_rows, settle_agents
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.check_warnings import notes, warnings_on_plan
-from orchestrator.acts.done import Done
+from orchestrator.acts.done import Done, Note
 from orchestrator.acts.plan_text import PlanText
 from orchestrator.acts.plan_verdicts import stop_notes, stops_of_steps
 from orchestrator.acts.post import post
 from orchestrator.acts.resumption import resume_task
 from orchestrator.acts.rights_warnings import rights_notes, warnings_on_rights
+from orchestrator.acts.secret_warnings import secret_notes, warnings_on_secrets
 from orchestrator.acts.verbs import act
 from orchestrator.acts.whole_plan import stored_steps
 from orchestrator.core.intervention_kind import InterventionKind
@@ -33,8 +35,10 @@ from shared.domain.facts import PlanApproved, PlanDrafted, StepsReplaced
 from shared.domain.ids import Ref, parse_ref
 from shared.domain.next_step import NextStep
 from shared.domain.plan import Plan
+from shared.domain.secret import named_anywhere
 from shared.secrets.sent import check_plan_secrets
 from shared.store import targets
+from shared.wire import to_json
 
 RESUMED = "Plan resumed successfully"
 """S1.17, word for word."""
@@ -90,8 +94,7 @@ def provide(caller: Caller, ref: Ref, given: PlanText) -> Done[TaskView]:
     stops = stops_of_steps(caller, plan.steps, on, policy)
     entry = Act("plan.provide", str(view.ref), {"file": given.name})
     taken = post(caller, entry, [(ref.task, None, PlanDrafted(plan))])
-    rights = rights_notes(warnings_on_rights(caller, plan.steps, on))
-    told = (*notes(warnings_on_plan(plan)), *rights, *stop_notes(stops))
+    told = (*notes(warnings_on_plan(plan)), *_needs(caller, plan, on), *stop_notes(stops))
     return Done(_task(caller, ref), taken, told)
 
 
@@ -133,8 +136,16 @@ def revise(
             stage="plan",
             next_step=by_hand,
         )
-    told = (*rights_notes(warnings_on_rights(caller, plan.steps, on)), *stop_notes(stops))
+    told = (*_needs(caller, plan, on), *stop_notes(stops))
     return Done(_task(caller, ref.of_task()), taken, told)
+
+
+def _needs(caller: Caller, plan: Plan, on: Iterable[str]) -> tuple[Note, ...]:
+    """What is to be known of the rights and the secrets that a plan by hand needs."""
+    names = named_anywhere(str(to_json(plan)))
+    secrets = warnings_on_secrets(caller.settings.server, os.environ, names)
+    rights = warnings_on_rights(caller, plan.steps, on)
+    return (*rights_notes(rights), *secret_notes(secrets))
 
 
 def _refuse_replacement(

@@ -77,10 +77,16 @@ def with_secrets(submission: Submission, names: Sequence[str]) -> Submission:
     return replace(submission, prompt=prompt, secrets=tuple(names))
 
 
+def named_secrets(submission: Submission) -> frozenset[str]:
+    """The secrets that a task is given, and those that its prompt and its plan by hand name."""
+    plan = "" if submission.plan is None else str(to_json(submission.plan))
+    given = frozenset(submission.secrets)
+    return given | named_anywhere(submission.prompt) | named_anywhere(plan)
+
+
 def refuse_out_of_scope(database: Database, submission: Submission) -> None:
     """Raise Misconfigured for a secret that may not be used on one of the targets."""
-    plan = "" if submission.plan is None else str(to_json(submission.plan))
-    names = {*submission.secrets, *named_anywhere(submission.prompt), *named_anywhere(plan)}
+    names = named_secrets(submission)
     if not names:
         return
     with database.reading() as connection:

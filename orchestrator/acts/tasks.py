@@ -1,5 +1,6 @@
 """What a person may do with a task: submit it, cancel it, resume it, change its limits."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,7 +14,8 @@ from orchestrator.acts.post import post
 from orchestrator.acts.resumption import resume_task
 from orchestrator.acts.rights_warnings import RightsWarning, rights_notes, warnings_on_rights
 from orchestrator.acts.runbook_choice import ChosenRunbook, choose_planner
-from orchestrator.acts.secret_grants import refuse_out_of_scope, with_secrets
+from orchestrator.acts.secret_grants import named_secrets, refuse_out_of_scope, with_secrets
+from orchestrator.acts.secret_warnings import SecretWarning, secret_notes, warnings_on_secrets
 from orchestrator.acts.submission import Submission, settle_plan, submit_typed
 from orchestrator.acts.unused_settings import refuse_unused
 from orchestrator.acts.verbs import act
@@ -53,8 +55,8 @@ class Submitted:
     """The new task, its targets, and what is to be known of a plan given by hand.
 
     `warnings` are about its checks, `stops` are its texts that wait for approval, `rights` says
-    where it needs root and cannot have it. `runbook` is the one that plans the task, if one was
-    looked for (`planner=auto`) and fits.
+    where it needs root and cannot have it. `secrets` are those it names that cannot be read here.
+    `runbook` is the one that plans the task, if one was looked for (`planner=auto`) and fits.
     """
 
     ref: RefValue
@@ -62,6 +64,7 @@ class Submitted:
     warnings: tuple[CheckWarning, ...] = ()
     stops: tuple[TextVerdict, ...] = ()
     rights: tuple[RightsWarning, ...] = ()
+    secrets: tuple[SecretWarning, ...] = ()
     runbook: ChosenRunbook | None = None
 
 
@@ -86,9 +89,17 @@ def submit(caller: Caller, request: TaskRequest) -> Done[Submitted]:
         stops = stops_of_steps(caller, steps, submission.targets, policy)
         warnings = warnings_on_plan(submission.plan)
         rights = warnings_on_rights(caller, steps, submission.targets)
+    secrets = warnings_on_secrets(caller.settings.server, os.environ, named_secrets(submission))
     number = submit_typed(caller, submission)
-    value = Submitted(Ref(number), request.targets, warnings, stops, rights, choice.runbook)
-    of_plan = (*notes(warnings), *rights_notes(rights), *stop_notes(stops))
+    value = Submitted(
+        Ref(number), request.targets, warnings, stops, rights, secrets, choice.runbook
+    )
+    of_plan = (
+        *notes(warnings),
+        *rights_notes(rights),
+        *secret_notes(secrets),
+        *stop_notes(stops),
+    )
     return Done(value, notes=(*choice.notes, *told, *of_plan))
 
 
