@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from shared.domain.errors import Misconfigured
-from shared.domain.next_step import ShellCommand
+from shared.domain.next_step import NextStep, ShellCommand
 
 _NAME_WITHIN: Final = 2.0
 """Seconds within which whoever holds a folder has noted its number."""
@@ -157,9 +157,9 @@ def _exists(pid: int) -> bool:
 
 def _in_use(folder: Path, holder: int) -> Misconfigured:
     return Misconfigured(
-        f"the data folder {folder} is in use by process {holder}",
+        f"replan already runs in the data folder {folder}, as process {holder}",
         stage="start",
-        next_step=ShellCommand(f"ps -fp {holder}"),
+        next_step=NextStep.of("status"),
     )
 
 

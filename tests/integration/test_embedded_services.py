@@ -244,7 +244,7 @@ def test_a_configured_port_is_used_or_named_as_taken(tmp_path: Path) -> None:
 def test_a_second_instance_is_refused(services: EmbeddedServices) -> None:
     """The error names the process that runs, which goes on."""
     second = EmbeddedServices(services.data_dir)
-    with pytest.raises(Misconfigured, match=f"in use by process {os.getpid()}"), second:
+    with pytest.raises(Misconfigured, match=f"as process {os.getpid()}"), second:
         pass
     keep(services.database_url, 1)
     assert rows(services.database_url) == [1]

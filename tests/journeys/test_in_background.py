@@ -79,7 +79,7 @@ def test_a_stack_in_the_background_is_found_killed_and_stopped(home: Home) -> No
     (up, refused) = (accepted(text) for text in sorted(told, key=lambda text: told[text]))
     holder = up["details"]["pid"]
     assert holder_of(home.data) == holder
-    assert f"in use by process {holder}" in refused["reason"]
+    assert f"as process {holder}" in refused["reason"]
     assert os.getsid(holder) == holder, "it ends with the session of its terminal"
 
     following = home.begin("logs", "up", "--follow")

@@ -27,7 +27,7 @@ def test_the_holder_is_named_as_long_as_it_holds(tmp_path: Path) -> None:
     assert holder_of(tmp_path / "nothing") is None
     with HeldFolder(tmp_path):
         assert holder_of(tmp_path) == os.getpid()
-        with pytest.raises(Misconfigured, match=f"in use by process {os.getpid()}"):
+        with pytest.raises(Misconfigured, match=f"as process {os.getpid()}"):
             HeldFolder(tmp_path).__enter__()
     assert holder_of(tmp_path) is None
 
@@ -76,5 +76,5 @@ def test_who_looks_keeps_nobody_from_holding(tmp_path: Path) -> None:
 def test_a_stack_on_servers_of_others_holds_its_folder_too(tmp_path: Path) -> None:
     nowhere = ("postgresql+psycopg://127.0.0.1:1/none", "redis://127.0.0.1:1/0")
     stack = run_stack(tmp_path, {}, existing=nowhere)
-    with HeldFolder(tmp_path), pytest.raises(Misconfigured, match="in use by process"), stack:
+    with HeldFolder(tmp_path), pytest.raises(Misconfigured, match="already runs in"), stack:
         pytest.fail("two use one folder")
