@@ -20,7 +20,13 @@ if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
     from shared.domain.preview import Preview
 
 _EXPLAINED = frozenset({"unknown", "cancelled"})
-_COLOURS = {"awaited": "yellow", "ended": "green", "left_over": "red", "not_known": "red"}
+_ENDINGS = {
+    "awaited": "[yellow]is being ended[/]",
+    "ended": "[green]ended[/]",
+    "left_over": "[red]ended, but not all of it[/]",
+    "not_known": "[red]may still run[/]",
+}
+"""What a person is told of a command that a cancellation met."""
 
 
 def mark(attempt: "AttemptLine") -> str:
@@ -133,11 +139,8 @@ def show_in_hand(console: Console, ended: Iterable["InHand"]) -> None:
     """Print how each command that was running at a cancellation ended."""
     for each in ended:
         command = f" {first_line(each.command, 60)}" if each.command else ""
-        word = each.word.value
-        colour = _COLOURS[word]
-        console.print(
-            f"[bold]{each.ref}[/]{command} [{colour}]{word.replace('_', ' ')}[/] {plain(each.told)}"
-        )
+        ending = _ENDINGS[each.word.value]
+        console.print(f"[bold]{each.ref}[/]{command} {ending}: {plain(each.told)}")
 
 
 def with_rule(answer: Result, given: "GivenRule | None") -> Result:

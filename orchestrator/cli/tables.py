@@ -93,6 +93,11 @@ def moment(at: datetime | None) -> str:
     return "" if at is None else at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
+def minute(at: datetime) -> str:
+    """A local date and time of this year or the last, as lists show it."""
+    return at.astimezone().strftime("%b %e %H:%M")
+
+
 def span(seconds: float | None) -> str:
     """A span of time for people."""
     if seconds is None:

@@ -20,10 +20,12 @@ from orchestrator.cli.tables import (
     first_line,
     in_colour,
     listing,
+    minute,
     moment,
     next_step,
     plain,
     show_markdown,
+    span,
     tell_rest,
 )
 from orchestrator.cli.task_logs import register as register_logs
@@ -166,14 +168,16 @@ def list_(
             (
                 t.ref,
                 in_colour(t.phase),
-                ", ".join(t.targets),
+                ", ".join(map(plain, t.targets)),
+                minute(t.created_at),
+                span(t.seconds),
                 *((amount(t.cost) if t.tokens else "",) if costs else ()),
                 first_line(t.prompt, 60)
                 + (f"\n[dim]{plain(why)}[/]" if (why := why_listed(t)) else ""),
             )
             for t in found.tasks
         ]
-        console.print(listing(("task", "phase", "on", *costs, "prompt"), rows))
+        console.print(listing(("task", "phase", "on", "submitted", "took", *costs, "prompt"), rows))
         tell_rest(console, further)
 
     return Result("task.list", found, show, items=found.tasks, next_step=further)

@@ -16,6 +16,7 @@ from shared.domain.task import TaskPhase
 # Without the tables of SQLAlchemy: they take longer to load than the list to read.
 _NEWEST = text("""
     SELECT id, phase, prompt, reason, created_at, ended_at,
+           extract(epoch FROM coalesce(ended_at, clock_timestamp()) - created_at) AS seconds,
            ARRAY(SELECT target FROM runs WHERE task_id = tasks.id ORDER BY id) AS targets,
            (SELECT count(*) FROM interventions
             WHERE task_id = tasks.id AND closed_at IS NULL) AS waiting
@@ -49,6 +50,7 @@ class TaskLine:
     `tokens` and `cost`, in US dollars, are those of its planners and agents together. `state` is
     its phase in the four words of S1.22. `failure` is the newest of its commands that failed, while
     the task waits for a person or after it ended in an error; `reason` is then what it waits for.
+    `seconds` have passed since it was submitted, or passed until it ended.
     """
 
     ref: RefValue
@@ -63,6 +65,7 @@ class TaskLine:
     tokens: int = 0
     cost: float = 0.0
     failure: Failure | None = None
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,7 @@ def list_tasks(
             created_at=row.created_at,
             ended_at=row.ended_at,
             failure=failures.get(row.id),
+            seconds=float(row.seconds),
             tokens=sums[row.id].tokens if row.id in sums else 0,
             cost=sums[row.id].cost if row.id in sums else 0.0,
         )

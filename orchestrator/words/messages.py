@@ -89,8 +89,7 @@ def words_of(entry: Entry) -> Words | None:  # noqa: C901 - one case a kind of e
         case e.Opened(view):
             return MessageKind.INTERVENTION, Tone.ATTENTION, _opened(view)
         case e.Closed(view):
-            text = f"no longer waits for you ({view.kind.replace('_', ' ')})"
-            return MessageKind.INTERVENTION, Tone.PLAIN, text
+            return MessageKind.INTERVENTION, Tone.PLAIN, _closed(view)
         case e.TaskEnded(phase, reason):
             why = f" ({reason})" if reason else ""
             tone = Tone.GOOD if phase is TaskPhase.DONE else Tone.BAD
@@ -99,6 +98,14 @@ def words_of(entry: Entry) -> Words | None:  # noqa: C901 - one case a kind of e
             return MessageKind.TASK, Tone.ATTENTION, _stall(entry.about)
         case _:
             assert_never(entry.about)
+
+
+def _closed(view: InterventionView) -> str:
+    """How something stopped waiting for a person: by an answer, or because it goes on without."""
+    if view.answer is None:
+        return f"{view.name} is closed"
+    by = f" by {view.answered_by}" if view.answered_by else ""
+    return f"{view.name} is answered{by}: {view.answer.replace('_', ' ')}"
 
 
 def _attempt_begun(attempt: AttemptLine) -> Words | None:
