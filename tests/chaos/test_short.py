@@ -1,14 +1,11 @@
 """A minute of everything at once, as a part of the ordinary suite."""
 
-import pytest
-
 from tests.chaos.conftest import STAND_STILL, Play, shortfall
 from tests.chaos.phases import SHORT
 
 KILLS = 60
 
 
-@pytest.mark.timeout(300)
 def test_a_minute_of_faults_loses_nothing_and_runs_nothing_twice(play: Play) -> None:
     """S2.47-S2.48: every task ends as it must, whatever was killed on the way."""
     campaign, verdict = play(SHORT)

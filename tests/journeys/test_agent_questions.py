@@ -5,8 +5,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.journeys.conftest import PLACES, processes_of
 from tests.services.agent_programs import program_for_tests
 from tests.services.ring import Ring, eventually
@@ -32,7 +30,6 @@ TURNS: list[list[dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.timeout(240)
 def test_a_deferred_question_waits_for_a_person_and_for_no_process(
     ring: Ring, project: Path, tmp_path: Path
 ) -> None:

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from tests.journeys.conftest import PLACES, processes_of
@@ -86,7 +85,6 @@ def scripted(ring: Ring, *cases: dict[str, Any]) -> Path:
     return recorded
 
 
-@pytest.mark.timeout(300)
 def test_each_request_of_a_killed_executor_s_agent_is_answered_once(
     ring: Ring, project: Path, tmp_path: Path
 ) -> None:
@@ -127,7 +125,6 @@ def test_each_request_of_a_killed_executor_s_agent_is_answered_once(
     assert [each.body["tree"] for each in entered] == [worked.body["before"]]
 
 
-@pytest.mark.timeout(300)
 def test_the_timeline_tells_of_a_runner_that_hung_and_of_the_one_that_went_on(
     ring: Ring, project: Path, tmp_path: Path
 ) -> None:

@@ -50,7 +50,7 @@ class Home:
     def said(self, *words: str, code: int = 0) -> str:
         """What a command said, which ended with that code."""
         process = self.begin(*words)
-        told, _ = process.communicate(timeout=90)
+        told, _ = process.communicate()
         assert process.returncode == code, told
         return told
 
@@ -74,7 +74,7 @@ def home(tmp_path: Path) -> Iterator[Home]:
 def test_a_stack_in_the_background_is_found_killed_and_stopped(home: Home) -> None:
     """Of two that start it at once, one does. A kill leaves nothing that is in the way."""
     two = [home.begin("up", "--detach", "--format", "min-json") for _ in range(2)]
-    told = {process.communicate(timeout=90)[0]: process.returncode for process in two}
+    told = {process.communicate()[0]: process.returncode for process in two}
     assert sorted(told.values()) == [0, 2], told
     (up, refused) = (accepted(text) for text in sorted(told, key=lambda text: told[text]))
     holder = up["details"]["pid"]
@@ -90,7 +90,7 @@ def test_a_stack_in_the_background_is_found_killed_and_stopped(home: Home) -> No
     eventually(lambda: not any(running(pid) for pid in family if pid != following.pid), "its end")
     assert "nothing runs in" in home.said("down")
     following.send_signal(signal.SIGINT)
-    following.communicate(timeout=10)
+    following.communicate()
     assert following.returncode == 0
 
     quiet = home.folder / "quiet.toml"

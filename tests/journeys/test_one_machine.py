@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.journeys.answers import EXAMPLES, REPLAN, accepted
+from tests.journeys.demonstrations import demonstration
 from tests.services.processes import descendants, kill, marked, running
 from tests.services.ring import eventually
 
@@ -38,7 +39,6 @@ class Up:
             cwd=self.folder,
             capture_output=True,
             text=True,
-            timeout=60,
             check=False,
         )
 
@@ -123,25 +123,9 @@ def test_everything_on_one_machine(tmp_path: Path) -> None:
 
 def test_the_demonstration_shows_all_of_it_and_leaves_nothing(tmp_path: Path) -> None:
     """Must show 1: four failed attempts, one escalation, one revision, done."""
-    mark = f"demo-{os.getpid()}"
-    environ = {
-        **{k: v for k, v in os.environ.items() if not k.startswith("REPLAN_")},
-        "HOME": str(tmp_path),
-        "TMPDIR": str(tmp_path),
-        "REPLAN_UP_OF_TEST": mark,
-    }
-    done = subprocess.run(
-        [*REPLAN, "demo", "--format", "min-json"],
-        env=environ,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    try:
-        assert done.returncode == 0, done.stdout + done.stderr
-        (line,) = done.stdout.splitlines()
+    with demonstration(tmp_path) as shown:
+        assert shown.done.returncode == 0, shown.done.stdout + shown.done.stderr
+        (line,) = shown.done.stdout.splitlines()
         answer = accepted(line)["details"]
         assert answer["phase"] == "done"
         report = answer["report"]
@@ -149,7 +133,5 @@ def test_the_demonstration_shows_all_of_it_and_leaves_nothing(tmp_path: Path) ->
         assert (report["escalations"], report["revisions"]) == (1, 1)
         told = Path(answer["folder"], "report.md").read_text()
         assert "1 escalation, 1 revision" in told
-        assert marked(f"REPLAN_UP_OF_TEST={mark}") == []
-        assert "Traceback" not in done.stderr
-    finally:
-        kill(marked(f"REPLAN_UP_OF_TEST={mark}"))
+        assert shown.left() == []
+        assert "Traceback" not in shown.done.stderr

@@ -1,39 +1,17 @@
 """What `replan demo --project` shows: a goal becomes reviewed work on a remote (S3.55, S2.17)."""
 
-import os
 import subprocess
 from pathlib import Path
 
-from tests.journeys.answers import REPLAN, accepted
-from tests.services.agent_programs import program_for_tests
-from tests.services.processes import kill, marked
+from tests.journeys.answers import accepted
+from tests.journeys.demonstrations import demonstration
 
 
 def test_a_goal_is_planned_developed_reviewed_and_published(tmp_path: Path) -> None:
     """Three tasks, two at once and one after both; one rejected once by its reviewer, corrected."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / "claude").symlink_to(program_for_tests("claude-code"))
-    mark = f"demo-project-{os.getpid()}"
-    environ = {
-        **{k: v for k, v in os.environ.items() if not k.startswith(("REPLAN_", "ANTHROPIC_"))},
-        "HOME": str(tmp_path),
-        "TMPDIR": str(tmp_path),
-        "PATH": f"{programs}:{os.environ['PATH']}",
-        "REPLAN_UP_OF_TEST": mark,
-    }
-    done = subprocess.run(
-        [*REPLAN, "demo", "--project", "--format", "min-json"],
-        env=environ,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=170,
-        check=False,
-    )
-    try:
-        assert done.returncode == 0, done.stdout + done.stderr
-        (line,) = done.stdout.splitlines()
+    with demonstration(tmp_path, "--project") as shown:
+        assert shown.done.returncode == 0, shown.done.stdout + shown.done.stderr
+        (line,) = shown.done.stdout.splitlines()
         answer = accepted(line)["details"]
         project, folder = answer["project"], Path(answer["folder"])
         plan = project["plan"]
@@ -58,9 +36,7 @@ def test_a_goal_is_planned_developed_reviewed_and_published(tmp_path: Path) -> N
         assert _files(folder / "stats.git", "session/T1") >= {"mean.sh", "median.sh", "report.sh"}
         told = (folder / "report.md").read_text()
         assert "completed, 3 of 3 tasks approved" in told
-        assert marked(f"REPLAN_UP_OF_TEST={mark}") == []
-    finally:
-        kill(marked(f"REPLAN_UP_OF_TEST={mark}"))
+        assert shown.left() == []
 
 
 def _head_of(remote: Path, branch: str) -> str:

@@ -113,7 +113,6 @@ def test_celerys_own_command_line_revokes(working: Ring, tmp_path: Path) -> None
         [sys.executable, "-m", "celery", *words],
         capture_output=True,
         text=True,
-        timeout=60,
         check=False,
         cwd=tmp_path,
     )

@@ -227,7 +227,6 @@ def test_a_broker_that_was_away_is_listened_to_at_once(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
 def test_a_broker_that_was_away_for_a_minute_is_listened_to_at_once(
     breakable_ring: Ring, breakable: Breakable
 ) -> None:

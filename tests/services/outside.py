@@ -24,5 +24,4 @@ def prove(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
     )

@@ -20,7 +20,7 @@ from shared.store.database import Database
 from tests.services.preloaded import Preloaded, run, start
 
 _ADDRESS = re.compile(r"^http://127\.0\.0\.1:\d+(?=\n)", re.MULTILINE)
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds after which something that should happen has not."""
 
 
@@ -88,7 +88,7 @@ class Ring:
     def replan(self, *arguments: str, check: int | None = 0) -> subprocess.CompletedProcess[str]:
         """Run the CLI; fails the test when it does not exit with `check`."""
         environ = self.environ
-        done = run("orchestrator", arguments, environ=environ, patience=PATIENCE * 2)
+        done = run("orchestrator", arguments, environ=environ, patience=PATIENCE)
         if check is not None:
             assert done.returncode == check, f"{done.args}\n{done.stdout}\n{done.stderr}"
         return done

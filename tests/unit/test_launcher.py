@@ -22,7 +22,7 @@ print(json.dumps([early, len(collected) > 0, gc.get_threshold() == usual, gc.get
 
 def test_nobody_looks_for_waste_until_modules_are_loaded_and_then_as_usual() -> None:
     words = [sys.executable, "-P", "-c", LOADING, str(LAUNCHER)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
     early, collected, as_usual, spared = json.loads(done.stdout)
     assert (early, collected, as_usual) == (0, True, True)
     assert spared > 100_000, "what was loaded is looked through again and again"

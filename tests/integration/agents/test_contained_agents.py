@@ -101,7 +101,6 @@ NETWORK = [
 ]
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("networks", Networks)
 def test_a_hostile_agent_does_nothing_outside(host: Host, networks: Networks) -> None:
     """It writes nothing, reads no secret, reaches no process, no service and no other network."""
@@ -158,7 +157,6 @@ HONEST = [
 ]
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("networks", Networks)
 def test_an_honest_agent_works(host: Host, networks: Networks) -> None:
     """What it leaves in its workspace and its home is there afterwards, and is the account's."""

@@ -32,7 +32,6 @@ def test_tab_completes_the_verbs_in_any_folder(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "submit\n", "")
 
@@ -123,6 +122,5 @@ def test_tab_offers_nothing_at_once_where_no_database_is(tmp_path: Path) -> None
                 capture_output=True,
                 text=True,
                 check=False,
-                timeout=60,
             )
             assert (done.stdout.strip(), json.loads(done.stderr)) == ("", []), done

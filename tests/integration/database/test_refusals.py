@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
 from sqlalchemy import make_url
 
 from tests.journeys.plans import plan, step
@@ -16,7 +15,6 @@ END_SESSIONS = """
 """
 
 
-@pytest.mark.timeout(180)
 def test_a_password_that_was_changed_under_a_ring_is_waited_for(
     database_url: str, broker_url: str, tmp_path: Path
 ) -> None:

@@ -46,7 +46,6 @@ def entries(ring: Ring, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in ring.log(name).splitlines() if line.startswith("{")]
 
 
-@pytest.mark.timeout(240)
 def test_swallowed_connections_stop_the_ring_for_half_a_minute_at_most(
     linked: Ring, link: Proxy, tmp_path: Path
 ) -> None:
@@ -75,7 +74,6 @@ def test_swallowed_connections_stop_the_ring_for_half_a_minute_at_most(
         assert "Traceback" not in ring.log(name)
 
 
-@pytest.mark.timeout(120)
 def test_the_command_line_says_that_the_database_is_silent(linked: Ring, link: Proxy) -> None:
     linked.replan("task", "list")
     link.swallow()
@@ -87,7 +85,6 @@ def test_the_command_line_says_that_the_database_is_silent(linked: Ring, link: P
     assert answer["next_step_cmd"] == "replan config show database_url"
 
 
-@pytest.mark.timeout(120)
 def test_a_read_only_database_is_waited_for_quietly(
     ring: Ring, database_url: str, tmp_path: Path
 ) -> None:

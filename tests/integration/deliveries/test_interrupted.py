@@ -67,7 +67,6 @@ class Mortal(ScriptedShell):
             start_new_session=True,
             cwd="/",
             check=False,
-            timeout=60,
         )
         code = None if ran.returncode == -signal.SIGKILL else ran.returncode
         return CommandResult(call.command, code, ran.stdout, ran.stderr, began, datetime.now(UTC))

@@ -106,7 +106,6 @@ def test_it_does_not_start_without_a_password(
         env=environ(root, broker_url, FLOWER_BASIC_AUTH="replan:"),
         capture_output=True,
         text=True,
-        timeout=60,
         check=False,
         cwd=tmp_path,
     )

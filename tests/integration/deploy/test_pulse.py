@@ -22,7 +22,6 @@ def check(folder: Path | None) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
     )
 
 

@@ -29,7 +29,6 @@ def run(*words: str | Path, cwd: Path, environ: dict[str, str] | None = None) ->
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
     )
     assert done.returncode == 0, (words, done.returncode, done.stdout, done.stderr)
     return done.stdout
@@ -119,7 +118,6 @@ class Installation:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
         )
         assert done.returncode == code, (words, done.returncode, done.stdout, done.stderr)
         return done.stdout + done.stderr

@@ -174,7 +174,7 @@ def test_what_needs_no_database_loads_no_heavy_library(given: list[str], heavy: 
         f"print(code, [name for name in {heavy} if name in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stderr == "0 []\n"
 
@@ -195,7 +195,6 @@ def test_a_list_of_tasks_loads_what_reads_a_database_and_no_more(tmp_path: Path)
         capture_output=True,
         text=True,
         check=True,
-        timeout=30,
     )
     assert done.stdout == "['psycopg', 'sqlalchemy']\n", done.stderr
 

@@ -43,7 +43,6 @@ def begun(log: Path, way: str, *handed_down: int) -> str:
         text=True,
         check=True,
         pass_fds=handed_down,
-        timeout=30,
     )
     return done.stdout.strip()
 

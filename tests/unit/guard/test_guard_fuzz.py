@@ -76,7 +76,6 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> CommandPolicy:
     return load_site(path).for_host()
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("shell", SHELLS)
 def test_what_the_guard_resolved_is_what_the_shell_executed(
     shell: str, policy: CommandPolicy, tmp_path: Path
