@@ -8,11 +8,13 @@
     python -m workers worktree-look < given.json look at a workspace, and keep or remove it
     python -m workers preview    < given.json    show what a command would change on a host
     python -m workers try-runners                try the programs of agents on this machine
+    python -m workers model-check anthropic      check that a model can be asked, without asking it
     python -m workers replay 7 --model NAME      repeat a recorded call with another model
     python -m workers gateway                    serve models to agents, see `--help`
 
 Checks, trials and replays print one JSON object. `host-key` and `host-check` read a host as JSON
-from standard input, the others an object with a `host` and what they are asked about.
+from standard input; looks, previews and `repo-check` read an object with a `host` and what they are
+asked about.
 """
 
 import argparse
@@ -25,10 +27,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from shared.domain.config import MODEL_PROVIDERS
 from shared.domain.errors import ReplanError
 from shared.domain.exits import ExitCode, code_of
 from shared.domain.host import Host
 from shared.domain.next_step import command_line
+from shared.domain.plan import PlanningRole
 from shared.domain.target import Repository
 from shared.settings import ServerSettings, load_settings
 from shared.visible import visible
@@ -43,6 +47,8 @@ def main(arguments: list[str] | None = None) -> int:
             return _start(chosen.roles, chosen.threads)
         if chosen.verb == "try-runners":
             return _try_runners()
+        if chosen.verb == "model-check":
+            return _check_model(chosen.provider)
         if chosen.verb == "replay":
             return _replay(chosen.call, chosen.model)
         if chosen.verb == "gateway":
@@ -80,6 +86,8 @@ def _parser() -> argparse.ArgumentParser:
     verbs.add_parser("worktree-look", help="look at a workspace on its host")
     verbs.add_parser("preview", help="show what a command would change on a host")
     verbs.add_parser("try-runners", help="try the programs of agents on this machine")
+    model = verbs.add_parser("model-check", help="check that a model can be asked")
+    model.add_argument("provider", choices=MODEL_PROVIDERS)
     replay = verbs.add_parser("replay", help="repeat a recorded call with another model")
     replay.add_argument("call", type=int, help="the number of the call")
     replay.add_argument("--model", required=True)
@@ -95,6 +103,15 @@ def _parser() -> argparse.ArgumentParser:
         help="with a script or a recording: take any token, and need no database",
     )
     return parser
+
+
+def _check_model(provider: str) -> int:
+    from workers.llm.settings import LlmSettings
+
+    settings = LlmSettings.of(load_settings(os.environ).server, provider)
+    settings.check(settings.model_of(PlanningRole.PLANNER))
+    print(json.dumps({"ok": True}))
+    return 0
 
 
 def _replay(call: int, model: str) -> int:

@@ -302,7 +302,10 @@ def demo(
 def _stage(
     call: Invocation, planner: str | None, *, agents: bool, project: bool
 ) -> Callable[[Path], AbstractContextManager["Stage"]]:
-    """What sets the stage of the demonstration in a folder; raises Rejected for a bad planner."""
+    """What sets the stage of the demonstration in a folder.
+
+    Raises Rejected for a bad planner, and Misconfigured for one that cannot be asked.
+    """
     if agents or project:
         from orchestrator.embedded import agents_demo, project_demo
 
@@ -320,6 +323,7 @@ def _stage(
             return lambda folder: project_demo.set_stage(folder, call.environ)
         return lambda folder: agents_demo.set_stage(folder, call.environ)
     from orchestrator.embedded import demo as service_demo
+    from orchestrator.probes.models import check_model
 
     chosen = planner or "runbook"
     if chosen not in (allowed := ("runbook", *MODEL_PROVIDERS)):
@@ -328,4 +332,6 @@ def _stage(
             stage="input",
             next_step=NextStep.of("demo"),
         )
+    if chosen in MODEL_PROVIDERS:
+        check_model(chosen, call.environ)
     return lambda folder: service_demo.set_stage(folder, call.environ, chosen)

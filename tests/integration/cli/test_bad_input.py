@@ -223,8 +223,12 @@ def test_a_key_or_a_kind_that_there_is_not(cli: Cli) -> None:
     assert "'nonsense'" in cli.refused("schema", "show", "nonsense")["reason"]
 
 
-def test_a_demonstration_that_nobody_plans(cli: Cli) -> None:
+def test_a_demonstration_that_nobody_plans(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
     assert "'human'" in cli.refused("demo", "--planner", "human")["reason"]
+    refused = cli.refused("demo", "--planner", "anthropic")
+    assert "no key for the model" in refused["reason"], "before anything is started"
     refused = cli.refused("demo", "--agents", "--planner", "runbook")
     assert "leave --planner out" in refused["reason"]
     assert refused["next_step_cmd"] == "replan demo --agents"
