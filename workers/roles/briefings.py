@@ -9,7 +9,7 @@ from time import monotonic
 import structlog
 
 from shared.domain.errors import ReplanError
-from shared.domain.host import ConnectionKind, Host
+from shared.domain.host import ConnectionKind, Host, SudoFound
 from shared.domain.target import Repository
 from shared.guard import CommandPolicy
 from shared.store import hosts, targets
@@ -88,11 +88,14 @@ class Briefings:
                 name: None if place is None else hosts.with_route(connection, place.host)
                 for name, place in found.items()
             }
-        told = tuple(_line(name, host, found[name]) for name, host in reached.items())
+            on = {name: name if host is None else host.name for name, host in reached.items()}
+            rights = hosts.sudo_found(connection, on.values())
+        told = tuple(
+            _line(name, host, found[name], rights.get(on[name])) for name, host in reached.items()
+        )
         trusted = {h.name: h for h in reached.values() if h is not None and not h.distrusted}
         seen = [*trusted.values()][:MOST_LOOKED_AT] if look else ()
         facts = "\n\n".join(self._facts(host, task_id) for host in seen)
-        on = {name: name if host is None else host.name for name, host in reached.items()}
         return Briefing(told, facts, self._rules(on), _now(), tuple(dict.fromkeys(on.values())))
 
     def _rules(self, names: Mapping[str, str]) -> str:
@@ -131,12 +134,22 @@ def _now() -> str:
     return f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z (%z)}"
 
 
-def _line(name: str, host: Host | None, place: Place | None) -> str:
+_SUDO: Mapping[SudoFound, str] = {
+    SudoFound.ROOT: "; it is root",
+    SudoFound.YES: "; `sudo -n` works",
+    SudoFound.NO: "; sudo asks it for a password or refuses it, so that nothing can run as root",
+    SudoFound.ABSENT: "; there is no sudo, so that nothing can run as root",
+}
+"""What the last check of a host has found, for an account whose commands are not run as root."""
+
+
+def _line(name: str, host: Host | None, place: Place | None, sudo: SudoFound | None = None) -> str:
     if host is None:
         return f"{name}: not enrolled yet"
     account = f"account {host.user}" if host.user else "the account of the executor"
     way = "the executor's own machine" if host.connection is ConnectionKind.LOCAL else "over SSH"
-    root = "; commands run as root, through sudo" if host.sudo else ""
+    found = "" if sudo is None else _SUDO[sudo]
+    root = "; commands run as root, through sudo" if host.sudo else found
     if place is not None and place.repository is not None:
         inside = _where(place.repository)
         return f"{name}: {inside}, {way}, {account}{root}. No other connection may be used."

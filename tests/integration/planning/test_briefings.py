@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shared.domain.errors import Transient
-from shared.domain.host import LOCALHOST, ConnectionKind, Host
+from shared.domain.host import LOCALHOST, ConnectionKind, Host, SudoFound
 from shared.guard import load_site
 from shared.store import hosts
 from shared.store.database import Database
@@ -60,6 +60,28 @@ def test_each_target_is_told_of_with_its_connection_and_looked_at_once(database:
     assert briefings.of(["localhost", "web1"], task_id=1).facts.startswith("[localhost]")
     assert briefings.of(["web1"], task_id=1, look=False).facts == ""
     assert looks.at == ["web1", "localhost"]
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (SudoFound.ROOT, "account deploy; it is root. "),
+        (SudoFound.YES, "account deploy; `sudo -n` works. "),
+        (SudoFound.NO, "so that nothing can run as root. "),
+        (SudoFound.ABSENT, "there is no sudo, so that nothing can run as root. "),
+        (None, "account deploy. "),
+    ],
+)
+def test_a_planner_learns_what_the_last_check_has_found_of_sudo(
+    database: Database, found: SudoFound | None, told: str
+) -> None:
+    """A plan that needs root is not made for a host that cannot give it."""
+    with database.begin() as connection:
+        hosts.save(connection, Host("db1", user="deploy", host_key="ssh-ed25519 AAAA"))
+        hosts.keep_sudo(connection, "db1", found)
+    briefings = Briefings(database, Looks(), lambda _: load_site(None).for_host())
+    (line,) = briefings.of(["db1"], task_id=1).targets
+    assert told in line
 
 
 def test_of_many_targets_a_few_are_looked_at_and_a_distrusted_one_never(
