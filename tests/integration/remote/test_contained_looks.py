@@ -307,3 +307,17 @@ def test_no_program_gains_rights_in_a_look(contained: Shell) -> None:
     """Where `setpriv` is there, the kernel says so itself."""
     told = contained.run(Call("grep NoNewPrivs /proc/self/status", 10, contained=True))
     assert told.stdout.split() == [b"NoNewPrivs:", b"1"]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may do this")
+def test_root_reads_what_belongs_to_other_accounts(contained: Shell, tmp_path: Path) -> None:
+    """As it does outside: `du /var/cache/apt` meets a folder that only its account may open."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir(mode=0o700)
+    (theirs / "file").write_text("theirs\n")
+    (theirs / "file").chmod(0o600)
+    for path in (theirs / "file", theirs):
+        os.chown(path, 4242, 4242)
+    look = f"cat {theirs}/file && setpriv --reuid 4242 --clear-groups id -u"
+    told = contained.run(Call(look, 10, contained=True))
+    assert (told.stdout, told.exit_code) == (b"theirs\n4242\n", 0), told.stderr

@@ -42,9 +42,18 @@ first_process='
   read -r pid _ </proc/self/stat
   echo "$pid"
   exec >/dev/null
+  read -r go || exit
+  looks=$replan_looks setpriv=$replan_setpriv
+  unset replan_looks replan_setpriv
+  # Only now it is root, where the account is, and may keep reading what belongs to others.
+  exec $setpriv /bin/sh -c "$looks" "$pid"
+'
+# shellcheck disable=SC2016 # the first process expands it
+run_looks='
+  pid=$0
   newline="
 "
-  read -r go && echo "ready $pid" >&6
+  echo "ready $pid" >&6
   while read -r attempt && read -r folder; do
     text=
     while IFS= read -r line && [ "$line" != "$replan_end" ]; do text=$text$newline$line; done
@@ -63,14 +72,14 @@ first_process='
   done
 '
 # Nothing below gains rights by starting a program, whatever that is on its file system.
-setpriv=
-setpriv --no-new-privs true 2>/dev/null && setpriv='setpriv --no-new-privs'
+replan_setpriv=
+setpriv --no-new-privs true 2>/dev/null && replan_setpriv='setpriv --no-new-privs'
+export replan_setpriv replan_looks="$run_looks"
 while :; do
   rm -rf dev/shm/* dev/shm/.[!.]* dev/shm/..?*
   : >out && : >err || no tmpfs
   {
-    # shellcheck disable=SC2086 # its words
-    unshare -U -p -f $setpriv /bin/sh -c "$first_process" sh \
+    unshare -U -p -f /bin/sh -c "$first_process" sh \
       3<&- 5>>out 7>>err 2>/dev/null <&4 4<&-
     # Killed, unless all has ended. Some versions of unshare say 137 then, and some say 1.
     [ "$?" = 0 ] || echo again
