@@ -1,9 +1,11 @@
 """What every command has: a format, help with an example, and mistakes told in the wanted form."""
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +75,16 @@ def test_help_has_an_example_and_the_format(
     assert f"Example: replan {words(path)}" in told
     assert "--format" in told
     assert COMMANDS[path].help
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=words)
+def test_an_example_is_a_call_that_its_command_takes(path: tuple[str, ...]) -> None:
+    """What follows a redirection is the shell's."""
+    example = shlex.split(COMMANDS[path].epilog.removeprefix("Example:"))
+    typed = [*takewhile(lambda word: word not in {"<", ">"}, example)]
+    assert typed[: len(path) + 1] == ["replan", *path]
+    with COMMANDS[path].make_context(path[-1], typed[len(path) + 1 :]):
+        pass
 
 
 @pytest.mark.parametrize("path", [(), *((name,) for name in GROUPS)], ids=words)
