@@ -49,7 +49,7 @@ TimeoutOption = Annotated[
 ]
 
 
-@add(group, "submit", example='replan task submit "install nginx" --host web1 --planner runbook')
+@add(group, "submit", example='replan task submit "install nginx" --local --planner runbook --dry-run')
 def submit(
     call: Invocation,
     prompt: Annotated[str | None, typer.Argument(help="What you want to achieve.")] = None,

@@ -96,6 +96,9 @@ def test_everything_on_one_machine(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
         assert "T1 done" in done.stdout
         assert (tmp_path / "replan-hello/greeting").exists()
+        example = ("install nginx", "--local", "--planner", "runbook", "--dry-run")  # of its help
+        foretold = up.replan("task", "submit", *example, "--wait")
+        assert "would run" in foretold.stdout, foretold.stdout + foretold.stderr
 
         assert {path.stat().st_mode & 0o777 for path in (up.data, up.data / "pulse")} == {0o700}
         del up.environ["REPLAN_DATA_DIR"]  # what `next:` prints names no folder
