@@ -19,7 +19,7 @@ class TerminalPassphrases:
         return _ask(f"Passphrase of {path}: ")
 
     def new(self, path: Path) -> str | None:
-        """A passphrase for the key, asked for until it was typed twice alike; empty for none.
+        """A passphrase for the key, asked for until it was typed twice alike; none if it is empty.
 
         Only of a person who is asked for input here: a script with a terminal gets none.
         """
@@ -31,7 +31,7 @@ class TerminalPassphrases:
         )
         while True:
             chosen = _ask("New passphrase (empty for none): ")
-            if chosen == _ask("The same again: "):
+            if not chosen or chosen == _ask("The same again: "):
                 return chosen
             terminal.out("They differ.")
 

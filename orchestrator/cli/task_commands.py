@@ -49,7 +49,11 @@ TimeoutOption = Annotated[
 ]
 
 
-@add(group, "submit", example='replan task submit "install nginx" --local --planner runbook --dry-run')
+@add(
+    group,
+    "submit",
+    example='replan task submit "install nginx" --local --planner runbook --dry-run',
+)
 def submit(
     call: Invocation,
     prompt: Annotated[str | None, typer.Argument(help="What you want to achieve.")] = None,

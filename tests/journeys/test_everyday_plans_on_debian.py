@@ -25,7 +25,7 @@ pytestmark = [
 
 CHOICE: Final = "s show more, l later: "
 AHEAD: Final = "or each when it asks (n): "
-PASSPHRASE: Final = ("New passphrase (empty for none): ", "The same again: ")
+PASSPHRASE: Final = ("New passphrase (empty for none): ",)
 """Asked for when the first approval is signed."""
 
 

@@ -13,7 +13,7 @@ from tests.services.watching import watched
 
 CHOICE = "s show more, l later: "
 AHEAD = "or each when it asks (n): "
-PASSPHRASE = (("New passphrase (empty for none): ", "\n"), ("The same again: ", "\n"))
+PASSPHRASE = (("New passphrase (empty for none): ", "\n"),)
 
 
 @pytest.fixture

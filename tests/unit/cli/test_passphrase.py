@@ -16,6 +16,7 @@ os.close(os.open(os.ttyname(0), os.O_RDWR))  # the leader of a session gets its 
 from pathlib import Path
 from orchestrator.cli.passphrase import TerminalPassphrases
 asks = TerminalPassphrases()
+print("first", repr(asks.new(Path("/k"))))
 print("chose", asks.new(Path("/k")), "typed", asks.current(Path("/k")))
 """
 
@@ -29,6 +30,7 @@ def test_it_is_chosen_twice_alike_and_never_shown() -> None:
     os.close(its_end)
     shown = b""
     for prompt, answer in (
+        (b"empty for none): ", b"\n"),  # none is not asked for again
         (b"empty for none): ", b"one\n"),
         (b"same again: ", b"two\n"),
         (b"empty for none): ", b"three\n"),
@@ -45,6 +47,7 @@ def test_it_is_chosen_twice_alike_and_never_shown() -> None:
         rest += os.read(terminal, 4096)
     assert asking.wait() == 0
     os.close(terminal)
+    assert b"first ''" in shown
     assert b"They differ." in shown
     assert not any(each in shown for each in (b"one\r", b"two", b"three", b"four"))
     assert b"chose three typed four" in rest
