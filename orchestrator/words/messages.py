@@ -89,7 +89,7 @@ def words_of(entry: Entry) -> Words | None:  # noqa: C901 - one case a kind of e
         case e.Opened(view):
             return MessageKind.INTERVENTION, Tone.ATTENTION, _opened(view)
         case e.Closed(view):
-            return MessageKind.INTERVENTION, Tone.PLAIN, _closed(view)
+            return _closed(view)
         case e.TaskEnded(phase, reason):
             why = f" ({reason})" if reason else ""
             tone = Tone.GOOD if phase is TaskPhase.DONE else Tone.BAD
@@ -100,12 +100,11 @@ def words_of(entry: Entry) -> Words | None:  # noqa: C901 - one case a kind of e
             assert_never(entry.about)
 
 
-def _closed(view: InterventionView) -> str:
-    """How something stopped waiting for a person: by an answer, or because it goes on without."""
-    if view.answer is None:
-        return f"{view.name} is closed"
-    by = f" by {view.answered_by}" if view.answered_by else ""
-    return f"{view.name} is answered{by}: {view.answer.replace('_', ' ')}"
+def _closed(view: InterventionView) -> Words | None:
+    """That it waits no longer; None where a person answered, for that is told as what it is."""
+    if view.answer is not None:
+        return None
+    return MessageKind.INTERVENTION, Tone.PLAIN, f"{view.name} is closed"
 
 
 def _attempt_begun(attempt: AttemptLine) -> Words | None:
