@@ -132,7 +132,9 @@ class PlanGuard:
         listed = (*self._traces, *self._traces_elsewhere)
         others = [each for left in listed for each in left.unpackings]
         got = {path for left in listed for path in left.fetched}
-        return unpacking_objection(mine, others, got, self._marked_earlier)
+        copies = (copy for left in listed for copy in left.copies)
+        here = (*self._marked, *self._marked_elsewhere, *copies)
+        return unpacking_objection(mine, others, got, here, self._marked_earlier)
 
     def _of_others(self) -> Provenance:
         if self._others is None:

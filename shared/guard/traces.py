@@ -79,6 +79,11 @@ class Traces:
     unpackings: tuple[Unpacking, ...] = ()
     fetched: tuple[str, ...] = ()
 
+    @property
+    def copies(self) -> Iterator[Mark]:
+        """What it copies, moves and links, file by file."""
+        return (Mark(MarkKind.COPIED, put.place, put.source) for put in self.puts)
+
 
 def traces(covered: Iterable[Coverage], read: frozenset[str] = frozenset()) -> Traces:
     """What the programs of a text leave and use, but for files of which every line was `read`."""

@@ -1,5 +1,6 @@
 """Archives of others: what they may do as they are unpacked, apart from being run."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -7,12 +8,18 @@ from shared.domain.provenance import Mark, MarkKind
 from shared.domain.verdict import Verdict, VerdictKind
 from shared.guard.policy.allowlist import Coverage
 from shared.guard.policy.downloaded import kept_as
-from shared.guard.provenance_paths import folders_above, placed
+from shared.guard.provenance_paths import folders_above, overlap, placed
 
 RULE = "unpacked-place"
 
 _ARCHIVES = frozenset({"local-read", "read"})
 _UNPACKERS = frozenset({"tar", "unzip"})
+_KEEPS = re.compile(r"-[A-Za-z]*p[A-Za-z]*|--(?:same|preserve)\S*")
+_KEEPS_FIRST = re.compile(r"[A-Za-z]*p[A-Za-z]*")
+"""The old way to write tar's letters, as its first word."""
+
+_ELSEWHERE = frozenset({MarkKind.COPIED, MarkKind.LINK})
+_MOST_ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +41,19 @@ def unpackings(covered: Coverage) -> Iterator[Unpacking]:
     run = covered.run
     if run.program not in _UNPACKERS or covered.allowance is None or not covered.allowance.brings:
         return
-    keeps = run.program == "tar" and "--no-same-permissions" not in map(str, run.argv)
+    keeps = run.program == "tar" and _keeps_modes([*map(str, run.argv[1:])])
     archives = [each.word for each in covered.held if each.kind in _ARCHIVES][:1]
     for into in [each.word for each in covered.held if each.kind == "into"]:
         for here in run.directories:
             archive = placed(archives[0], here) if archives else ""
             yield Unpacking(archive, placed(into, here), keeps, run.part)
+
+
+def _keeps_modes(words: list[str]) -> bool:
+    """Whether root's tar keeps them: it does unless told otherwise, and the last word counts."""
+    if any(map(_KEEPS.fullmatch, words)) or (words and _KEEPS_FIRST.fullmatch(words[0])):
+        return True
+    return "--no-same-permissions" not in words
 
 
 def fetched(covered: Coverage) -> Iterator[str]:
@@ -54,37 +68,45 @@ def unpacking_objection(
     mine: Iterable[Unpacking],
     others: Collection[Unpacking],
     got: Collection[str],
+    here: Iterable[Mark] = (),
     earlier: Collection[Mark] = (),
 ) -> Verdict | None:
     """Why a text that unpacks these needs a person, beside all that a plan unpacks and has got.
 
-    `earlier` is what earlier tasks left. None if it needs nobody.
+    `here` is what the plan leaves and copies, `earlier` what earlier tasks left. None if it needs
+    nobody.
     """
+    written = {mark.path for mark in earlier if mark.kind is MarkKind.WRITTEN}
+    moves = [mark for mark in (*here, *earlier) if mark.kind in _ELSEWHERE]
+    strange = _names({*got, *written}, moves)
     for each in mine:
-        if told := _of_modes(each, got, earlier) or _of_links(each, others, earlier):
+        if told := _of_modes(each, strange) or _of_links(each, others, earlier, moves):
             return Verdict(VerdictKind.APPROVE, RULE, told, each.part)
     return None
 
 
-def _of_modes(mine: Unpacking, got: Collection[str], earlier: Collection[Mark]) -> str | None:
+def _of_modes(mine: Unpacking, strange: Iterable[str]) -> str | None:
     """Root's tar sets the bits that let everybody run a program as its owner."""
-    if not mine.keeps_modes:
+    if not mine.keeps_modes or not any(overlap(mine.archive, place) for place in strange):
         return None
-    written = {mark.path for mark in earlier if mark.kind is MarkKind.WRITTEN}
-    if mine.archive in got or mine.archive in written:
-        return (
-            f"{mine.archive} was brought here, and tar may keep modes that let everybody run a"
-            " program as root: --no-same-permissions drops them"
-        )
-    return None
+    return (
+        f"{mine.archive} was brought here, and tar may keep modes that let everybody run a"
+        " program as root: --no-same-permissions drops them"
+    )
 
 
-def _of_links(mine: Unpacking, others: Iterable[Unpacking], earlier: Iterable[Mark]) -> str | None:
+def _of_links(
+    mine: Unpacking,
+    others: Iterable[Unpacking],
+    earlier: Iterable[Mark],
+    moves: Collection[Mark],
+) -> str | None:
     """An archive may hold a link, and the next one a file that is written through it."""
     there = [each.into for each in others if not (mine.archive and each.archive == mine.archive)]
     there += [mark.path for mark in earlier if mark.kind is MarkKind.BROUGHT]
+    into = _names([mine.into], moves)
     for folder in there:
-        if _is_around(folder, mine.into) or _is_around(mine.into, folder):
+        if any(_meet(one, other) for one in _names([folder], moves) for other in into):
             return (
                 f"{folder} holds what another archive has brought: what {mine.archive or 'this'}"
                 " holds may be written through a link of it"
@@ -92,5 +114,28 @@ def _of_links(mine: Unpacking, others: Iterable[Unpacking], earlier: Iterable[Ma
     return None
 
 
+def _names(places: Collection[str], moves: Collection[Mark]) -> frozenset[str]:
+    """The places, and the names that they, or what lies in them, have after those moves."""
+    found = {*places}
+    for _ in range(_MOST_ROUNDS if found else 0):
+        more = {name for mark in moves for place in found for name in _moved(place, mark)} - found
+        if not more:
+            break
+        found |= more
+    return frozenset(found)
+
+
+def _moved(place: str, mark: Mark) -> Iterator[str]:
+    """Names of a place after a copy, move or link: as the target itself, or in it as a folder."""
+    for at in (place, *folders_above(place)):
+        if overlap(mark.target, at):
+            yield f"{mark.path}{place[len(at) :]}"
+            yield f"{mark.path}/{at.rpartition('/')[2]}{place[len(at) :]}"
+
+
+def _meet(one: str, other: str) -> bool:
+    return _is_around(one, other) or _is_around(other, one)
+
+
 def _is_around(folder: str, place: str) -> bool:
-    return folder == place or folder in folders_above(place)
+    return any(overlap(folder, each) for each in (place, *folders_above(place)))
