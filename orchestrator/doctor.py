@@ -11,6 +11,7 @@ from pathlib import Path
 
 from orchestrator import history
 from orchestrator.access import audit
+from orchestrator.access.approval_key import PRIVATE_KEY, ApprovalKey
 from orchestrator.views import stalls, unknown_passes
 from orchestrator.views.database_server import database_server
 from orchestrator.views.postponed import postponed_checkpoints
@@ -26,7 +27,7 @@ from orchestrator.words.serving import cure_of, describe_trouble_of
 from orchestrator.words.stuck import describe_trouble, repair_of
 from shared.deliveries.store import PatchStore
 from shared.domain.errors import ReplanError
-from shared.domain.next_step import NextStep, ShellCommand
+from shared.domain.next_step import NextStep, ShellCommand, command_line
 from shared.domain.patch_store import Condition
 from shared.queue import app as broker
 from shared.settings import ServerSettings
@@ -91,6 +92,7 @@ def examine(server: ServerSettings, machine: Machine = _THIS_MACHINE) -> Iterato
     yield _check("database", open_database)
     yield _check("broker", lambda: _check_broker(server))
     yield _models(server)
+    yield _check("approval key", lambda: _check_approval_key(server))
     for found in database:
         yield from _serving(server, found)
         yield _clock(found, machine)
@@ -124,6 +126,17 @@ def _models(server: ServerSettings) -> Finding:
         told = f"the provider {provider} has no default model, and none is set"
         return Finding("models", False, told, ShellCommand("export REPLAN_MODEL=NAME"))
     return Finding("models", True, f"{model}, provided by {provider}, unless a role names another")
+
+
+def _check_approval_key(server: ServerSettings) -> str:
+    """Say who can sign approvals here; nothing is created."""
+    path = server.approval_folder / PRIVATE_KEY
+    if not path.exists():
+        return f"there is none in {path.parent} yet, or an agent holds it"
+    if ApprovalKey(path.parent).protected:
+        return "signing takes its passphrase"
+    mend = command_line(NextStep.of("intervention key", passphrase=True))
+    return f"it has no passphrase: whatever runs as this account can approve ({mend})"
 
 
 def _serving(server: ServerSettings, database: Database) -> Iterator[Finding]:
