@@ -106,20 +106,6 @@ class Repository:
         return self.runners is None or runner in self.runners
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceLimits:
-    """What the workspaces of a repository may take up on its host.
-
-    Beyond `cap` bytes, old workspaces are removed, but none that was used in the last `idle`
-    seconds: its step may go on. A file of more than `largest` bytes is left out of every tree and
-    named; None for no limit.
-    """
-
-    cap: int = 20_000_000_000
-    idle: float = 86_400.0
-    largest: int | None = 50_000_000
-
-
 def _as_one(check: str) -> str:
     """The command in a form that `&&` binds as a whole."""
     return check.strip() if _PLAIN.fullmatch(check) else f"{{ {check.strip()}\n}}"

@@ -9,7 +9,7 @@ from typing import Final, NewType
 from shared.domain.config import ModelProvider
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
-from shared.domain.target import WorkspaceLimits
+from shared.domain.workspace_limits import WorkspaceLimits
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 LOG_LEVELS = ("debug", "info", "warning", "error")

@@ -16,7 +16,7 @@ from shared.domain.delivery_facts import CheckpointFinished
 from shared.domain.errors import Defect, Rejected, Unavailable
 from shared.domain.facts import Fact
 from shared.domain.next_step import Advice, NextStep
-from shared.domain.target import WorkspaceLimits
+from shared.domain.workspace_limits import WorkspaceLimits
 from shared.settings.server import WORKSPACES
 from shared.store.database import Database
 from workers.agents.bench import workspace_name

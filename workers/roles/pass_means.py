@@ -11,8 +11,9 @@ from shared.domain.errors import Misconfigured
 from shared.domain.host import Host
 from shared.domain.next_step import NextStep
 from shared.domain.plan import Step, SubtaskKind
-from shared.domain.target import Repository, WorkspaceLimits
+from shared.domain.target import Repository
 from shared.domain.verdict import ALLOWED, Verdict
+from shared.domain.workspace_limits import WorkspaceLimits
 from shared.guard.proofs import proof_rules
 from shared.settings.server import WORKSPACES
 from workers.agents.assigning import Assigning

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from shared.domain.attempt import AgentResult, Outcome
-from shared.domain.target import WorkspaceLimits
 from shared.domain.workspace import LeftOut, Why
+from shared.domain.workspace_limits import WorkspaceLimits
 from tests.integration.agents.conftest import GIT, Driving, agent
 
 DONE = "echo 'end ok all done'"

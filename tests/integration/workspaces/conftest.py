@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from shared.domain.host import LOCALHOST
-from shared.domain.target import Repository, WorkspaceLimits
+from shared.domain.target import Repository
+from shared.domain.workspace_limits import WorkspaceLimits
 from tests.integration.workspaces.sources import Source
 from workers.agents.workspaces.workspaces import Workspaces
 from workers.shells.ports import Shell

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from shared.domain.target import Repository, WorkspaceLimits
+from shared.domain.target import Repository
 from shared.domain.workspace import LeftOut, Why
+from shared.domain.workspace_limits import WorkspaceLimits
 from tests.integration.remote.hosts import ssh_host
 from tests.integration.remote.shells import READ_BY, machine
 from tests.integration.workspaces.machines import ShOfAMachine

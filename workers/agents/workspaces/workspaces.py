@@ -7,8 +7,9 @@ from typing import Final
 from shared.domain.attempt import CommandResult
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.next_step import NextStep
-from shared.domain.target import Repository, WorkspaceLimits
+from shared.domain.target import Repository
 from shared.domain.workspace import LeftOut, Why
+from shared.domain.workspace_limits import WorkspaceLimits
 from shared.settings.server import WORKSPACES
 from workers.agents.workspaces.notices import links_out, notices
 from workers.agents.workspaces.refusals import STAGE, failure, interrupted, refusal
