@@ -44,9 +44,26 @@ def image_verdicts(runs: Iterable[Run]) -> Iterator[Verdict]:
 
 
 def _same(source: str, name: str) -> bool:
-    """Whether only a registry, a tag or a digest is another; nothing becomes an official image."""
-    last = [_repository(image).rpartition("/")[2] for image in (source, name)]
-    return last[0] == last[1] and ("/" in name or "/" not in source)
+    """Whether only a tag or a digest is another, or the registry of an image that was built here.
+
+    Nothing becomes an official image, and nothing of one registry an image of another.
+    """
+    images = [_repository(image) for image in (source, name)]
+    last = [image.rpartition("/")[2] for image in images]
+    registries = [_registry(image) for image in images]
+    return (
+        last[0] == last[1]
+        and ("/" in name or "/" not in source)
+        and registries[0] in ("", registries[1])
+    )
+
+
+def _registry(image: str) -> str:
+    """The host that an image comes from; empty for this host and for the engine's own registry."""
+    first, slash, _ = image.partition("/")
+    if not slash or first == "docker.io" or first.partition(":")[0] in ("localhost", "127.0.0.1"):
+        return ""
+    return first if "." in first or ":" in first else ""
 
 
 def _repository(image: str) -> str:
