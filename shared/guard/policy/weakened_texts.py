@@ -21,11 +21,15 @@ _WEAKER = re.compile(
     r"|<script[^>]+src\s*=\s*[\"']?(?:https?:)?//\d"
 )
 _SUBSTITUTION = re.compile(
-    r"s(?P<sign>[/|#,@])(?:\\.|(?!(?P=sign)).)*(?P=sign)(?P<new>(?:\\.|(?!(?P=sign)).)*)(?P=sign)"
+    r"s(?P<sign>[/|#,@])(?P<old>(?:\\.|(?!(?P=sign)).)*)(?P=sign)(?P<new>(?:\\.|(?!(?P=sign)).)*)(?P=sign)"
 )
 _HASHES_REMOVED = re.compile(
     r"(?:integrity|--hash=sha\d+|sha\d+-)[^/]*/(?:d|/)|registry\.[^#|/]*[#|/]http://"
 )
+_SERVES = re.compile(
+    r"(?i)\b(?:root|alias|documentroot|document-root)\b|nginx|apache|httpd|caddy|lighttpd|sites-"
+)
+_PATH = re.compile(r"/[\w.-]+(?:/[\w.-]+)*")
 
 
 def weakened_verdicts(findings: Findings) -> Iterator[Verdict]:
@@ -39,6 +43,19 @@ def weakened_verdicts(findings: Findings) -> Iterator[Verdict]:
         if _WEAKER.search(_new_text(script)) or _HASHES_REMOVED.search(script):
             told = f"the edit takes a protection away: {script[:80]}"
             yield Verdict(VerdictKind.APPROVE, RULE, told, run.part)
+        elif (folder := _served_by(script)) and _SERVES.search(run.part):
+            told = f"the edit serves all of {folder}, where a folder in it was served"
+            yield Verdict(VerdictKind.APPROVE, RULE, told, run.part)
+
+
+def _served_by(script: str) -> str:
+    """The folder that an edit puts in the place of one that lies in it; empty if it does not."""
+    found = _SUBSTITUTION.search(script)
+    if found is None:
+        return ""
+    old, new = (_PATH.findall(found[name].replace("\\", "")) for name in ("old", "new"))
+    around = (folder for folder in new for each in old if each.startswith(f"{folder}/"))
+    return next(around, "")
 
 
 def _new_text(script: str) -> str:

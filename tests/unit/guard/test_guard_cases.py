@@ -111,14 +111,14 @@ def test_no_row_of_the_third_team_passes_unseen(guard: Guard, interpreter: str) 
 
 @pytest.mark.parametrize("interpreter", ["sh", "bash"])
 def test_no_row_of_the_fourth_team_passes_unseen(guard: Guard, interpreter: str) -> None:
-    """By three authors who knew the page of policies alone: 5,120 rows, and 930 of one.
+    """By authors who knew the page of policies at most: 5,120 rows of three, 930 and 300 of one.
 
     30 of the first had passed, of which three print what is masked, or unpack what nobody says is
-    large. The last one looked for harm in what the profiles are for: 27 of those rows pass still,
-    and are not here. They change a project's own files, as the policy lets plans do.
+    large. The last but one looked for harm in what the profiles are for: 27 of those rows pass
+    still, and are not here. They change a project's own files, as the policy lets plans do.
     """
     rows = rows_of("fourth_team.jsonl")
-    assert len(rows) > 1450
+    assert len(rows) > 1750
     passed = [row for row in rows if guard.judge(row["cmd"], interpreter).allowed]
     assert passed == []
 

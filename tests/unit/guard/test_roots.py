@@ -60,7 +60,7 @@ def test_every_row_of_a_root_gets_its_verdict(path: Path) -> None:
 def test_no_composed_plan_does_its_harm_unasked() -> None:
     """Each command alone is harmless, or looks so: one of them asks, or one of the tasks before."""
     plans = rows_of(ROOTS[0].parents[1] / "composed.jsonl")
-    assert len(plans) > 220
+    assert len(plans) > 280
     assert [row for row in plans if not _asks(row)] == []
 
 
