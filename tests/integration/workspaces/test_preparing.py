@@ -7,6 +7,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
+from time import time
 
 import pytest
 
@@ -110,13 +111,19 @@ def test_what_a_killed_prepare_left_is_removed(workspaces: Workspaces, place: Pa
     (left / "app").mkdir(parents=True)
     (left / "app/read only").mkdir(mode=0o500)
     (left / "builder").write_text("999999999 1 - -\n")
-    young = work / "at.young.1-1"
-    young.mkdir()
+    young, begun, old = (work / f"at.{name}.1-1" for name in ("young", "begun", "old"))
+    for folder in (young, begun, old):
+        folder.mkdir()
+    for folder in (begun, old):  # its maker was about to write who it is
+        (folder / "builder").touch()
+    os.utime(old, (time() - 120, time() - 120))
 
     workspaces.prepare(base, FIRST)
 
     assert not left.exists()
+    assert not old.exists()
     assert young.exists()
+    assert begun.exists()
 
 
 @pytest.mark.parametrize("names", ["attempts", "bases"])

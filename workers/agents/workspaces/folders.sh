@@ -134,14 +134,17 @@ identify() { # set me: what tells this process from every other one, on every ma
 lives() { # pid start boot namespace: check whether the process lives
   [ "$3" = "$boot" ] && [ "$4" = "$space" ] && stat_of "$1" && [ "$at" = "$2" ]
 }
-is_built() { # folder: check whether somebody is making it now; one without a name is very young
-  [ -e "$1/builder" ] || { [ -z "$(find "$1" -prune -mmin +1)" ]; return; }
+is_built() { # folder: check whether somebody is making it now; one that names nobody is very young
+  [ -s "$1/builder" ] || { [ -z "$(find "$1" -prune -mmin +1)" ]; return; }
   read -r line <"$1/builder" && lives $line
 }
 make_folder() { # name: set made to a new folder of that name
   stat_of $$
   made=$place/work/$1.$$-$at
-  mkdir "$made" && echo "$me" >"$made/builder" || failed no_place "$made"
+  mkdir "$made" && echo "$me" >"$made/builder" || {
+    rm -rf "$made" # a full disk: with no name in it, others would take it for young
+    failed no_place "$made"
+  }
 }
 publish() { # file: give it the name of the made folder; fail if another one was faster
   echo "${made##*/}" >"$made/name" && ln "$made/name" "$1" 2>/dev/null
