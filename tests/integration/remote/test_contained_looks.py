@@ -18,6 +18,7 @@ from shared.domain.containment import Containment, Hidden
 from shared.domain.host import LOCALHOST
 from shared.guard import Guard, load_site, looks
 from shared.guard.contained_looks import ContainedLooks
+from tests.services.availability import needs_root
 from workers.shells.ports import Call, Shell
 from workers.shells.remote.connections import HostConnections
 
@@ -309,7 +310,7 @@ def test_no_program_gains_rights_in_a_look(contained: Shell) -> None:
     assert told.stdout.split() == [b"NoNewPrivs:", b"1"]
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root may do this")
+@needs_root
 def test_root_reads_what_belongs_to_other_accounts(contained: Shell, tmp_path: Path) -> None:
     """As it does outside: `du /var/cache/apt` meets a folder that only its account may open."""
     theirs = tmp_path / "theirs"
