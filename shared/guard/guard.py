@@ -284,7 +284,9 @@ class Guard:
             verdicts += () if own is None else (own,)
         published = Publication(left.marks).objection(left.puts)
         verdicts += () if published is None else (published,)
-        unpacked = unpacking_objection(left.unpackings, left.unpackings, left.fetched, left.marks)
+        unpacked = unpacking_objection(
+            left.unpackings, left.unpackings, left.fetched, (*left.marks, *left.copies)
+        )
         verdicts += () if unpacked is None else (unpacked,)
         writes = self._list.writes_code(covered, changing) or bool(findings.doubts)
         settled = worst(verdicts)

@@ -1,6 +1,7 @@
 """Archives of others: what they may do as they are unpacked, apart from being run."""
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ _KEEPS_FIRST = re.compile(r"[A-Za-z]*p[A-Za-z]*")
 
 _ELSEWHERE = frozenset({MarkKind.COPIED, MarkKind.LINK})
 _MOST_ROUNDS = 4
+_MOST_NAMES = 64
+_ANYWHERE = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ def fetched(covered: Coverage) -> Iterator[str]:
 
 
 def unpacking_objection(
-    mine: Iterable[Unpacking],
+    mine: Collection[Unpacking],
     others: Collection[Unpacking],
     got: Collection[str],
     here: Iterable[Mark] = (),
@@ -76,8 +79,10 @@ def unpacking_objection(
     `here` is what the plan leaves and copies, `earlier` what earlier tasks left. None if it needs
     nobody.
     """
+    if not mine:
+        return None
     written = {mark.path for mark in earlier if mark.kind is MarkKind.WRITTEN}
-    moves = [mark for mark in (*here, *earlier) if mark.kind in _ELSEWHERE]
+    moves = _Moves(mark for mark in (*here, *earlier) if mark.kind in _ELSEWHERE)
     strange = _names({*got, *written}, moves)
     for each in mine:
         if told := _of_modes(each, strange) or _of_links(each, others, earlier, moves):
@@ -99,7 +104,7 @@ def _of_links(
     mine: Unpacking,
     others: Iterable[Unpacking],
     earlier: Iterable[Mark],
-    moves: Collection[Mark],
+    moves: "_Moves",
 ) -> str | None:
     """An archive may hold a link, and the next one a file that is written through it."""
     there = [each.into for each in others if not (mine.archive and each.archive == mine.archive)]
@@ -114,23 +119,47 @@ def _of_links(
     return None
 
 
-def _names(places: Collection[str], moves: Collection[Mark]) -> frozenset[str]:
-    """The places, and the names that they, or what lies in them, have after those moves."""
+class _Moves:
+    """The copies, moves and links of plans."""
+
+    def __init__(self, marks: Iterable[Mark]) -> None:
+        self._to: dict[str, list[str]] = defaultdict(list)
+        for mark in marks:
+            self._to[mark.target].append(mark.path)
+        self._wild = [target for target in self._to if "*" in target]
+
+    def of(self, place: str) -> Iterator[str]:
+        """The names of a place after one of them: as the target itself, or in it as a folder."""
+        for at in (place, *folders_above(place)):
+            rest, last = place[len(at) :], at.rpartition("/")[2]
+            for target in self._targets(at):
+                for path in self._to[target]:
+                    yield f"{path}{rest}"
+                    yield f"{path}/{last}{rest}"
+
+    def _targets(self, at: str) -> Iterator[str]:
+        if "*" in at:
+            yield from (target for target in self._to if overlap(target, at))
+            return
+        if at in self._to:
+            yield at
+        yield from (target for target in self._wild if overlap(target, at))
+
+
+def _names(places: Collection[str], moves: _Moves) -> frozenset[str]:
+    """The places, and the names that they, or what lies in them, have after those moves.
+
+    Of more names than anybody gives, it is said that they may be any.
+    """
     found = {*places}
-    for _ in range(_MOST_ROUNDS if found else 0):
-        more = {name for mark in moves for place in found for name in _moved(place, mark)} - found
+    for _ in range(_MOST_ROUNDS):
+        more = {name for place in found for name in moves.of(place)} - found
         if not more:
             break
+        if len(found) + len(more) > max(_MOST_NAMES, 4 * len(places)):
+            return frozenset({*found, _ANYWHERE})
         found |= more
     return frozenset(found)
-
-
-def _moved(place: str, mark: Mark) -> Iterator[str]:
-    """Names of a place after a copy, move or link: as the target itself, or in it as a folder."""
-    for at in (place, *folders_above(place)):
-        if overlap(mark.target, at):
-            yield f"{mark.path}{place[len(at) :]}"
-            yield f"{mark.path}/{at.rpartition('/')[2]}{place[len(at) :]}"
 
 
 def _meet(one: str, other: str) -> bool:
