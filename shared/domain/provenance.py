@@ -8,8 +8,11 @@ class MarkKind(StrEnum):
     """How a file came to lie where it lies."""
 
     WRITTEN = "written"  # its content may be anything
+    PACKED = "packed"  # an archive of what lies on the host
     COPIED = "copied"  # with all that is below it, from `target`
-    BROUGHT = "brought"  # all that is below it, of names that nobody has seen, links among them
+    BROUGHT = (
+        "brought"  # all that is below it, of names that nobody has seen, from `target` if known
+    )
     CHECKED_OUT = "checked_out"  # the same, by git, which brings no configuration of its own
     LINK = "link"  # it leads to `target`
 

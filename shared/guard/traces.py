@@ -30,6 +30,7 @@ from shared.guard.words import Run, Word, literal_word
 _HERE = literal_word(".")
 _PARTS = re.compile(r"[=@:,]")
 _TREE_COPIES = re.compile(r"-\w*[rRaPd]\w*|--(recursive|archive|no-dereference)")
+_PACKS = re.compile(r"(?:[A-Za-z]*c[A-Za-z]*|(?:.* )?(?:-[A-Za-z]*c[A-Za-z]*|--create))(?: .*)?")
 _PREFIXES = {"split": "x", "csplit": "xx"}
 _DEFAULT_NAMES = {"wget": ("index.html",)}
 
@@ -187,7 +188,8 @@ def _written(run: Run, held: list[Word]) -> Iterator[Mark]:
                 yield Mark(MarkKind.COPIED, placed(into, here), placed(source, here))
         return
     names = [word for _, word in pairs] if pairs else [*held, *run.writes]
-    yield from _at(MarkKind.WRITTEN, names, run)
+    packs = program == "tar" and _PACKS.fullmatch(" ".join(map(str, words)))
+    yield from _at(MarkKind.PACKED if packs else MarkKind.WRITTEN, names, run)
 
 
 def puts(run: Run) -> Iterator[Put]:
@@ -248,7 +250,9 @@ def _brought(run: Run, covered: Coverage) -> Iterator[Mark]:
         yield Mark(mark.kind, f"{mark.path.rpartition('.')[0] or mark.path}*")
     into = [each.word for each in covered.held if each.kind in WRITING]
     if program not in COMPRESSORS:
-        yield from _at(MarkKind.BROUGHT, into or [_HERE], run)
+        archives = {each.into: each.archive for each in unpackings(covered)}
+        for mark in _at(MarkKind.BROUGHT, into or [_HERE], run):
+            yield Mark(mark.kind, mark.path, archives.get(mark.path, ""))
 
 
 def _unlisted(run: Run) -> Iterator[Mark]:

@@ -71,7 +71,7 @@ def unpacking_objection(
     mine: Collection[Unpacking],
     others: Collection[Unpacking],
     got: Collection[str],
-    here: Iterable[Mark] = (),
+    here: Collection[Mark] = (),
     earlier: Collection[Mark] = (),
 ) -> Verdict | None:
     """Why a text that unpacks these needs a person, beside all that a plan unpacks and has got.
@@ -84,8 +84,13 @@ def unpacking_objection(
     written = {mark.path for mark in earlier if mark.kind is MarkKind.WRITTEN}
     moves = _Moves(mark for mark in (*here, *earlier) if mark.kind in _ELSEWHERE)
     strange = _names({*got, *written}, moves)
+    packed = {mark.path for mark in (*here, *earlier) if mark.kind is MarkKind.PACKED}
+    own = {path for path in packed if not any(overlap(path, place) for place in strange)}
+    brought = [m for m in earlier if m.kind is MarkKind.BROUGHT]
     for each in mine:
-        if told := _of_modes(each, strange) or _of_links(each, others, earlier, moves):
+        # A backup of the host itself may be unpacked where it was unpacked before.
+        left = [m.path for m in brought if m.target != each.archive or each.archive not in own]
+        if told := _of_modes(each, strange) or _of_links(each, others, left, moves):
             return Verdict(VerdictKind.APPROVE, RULE, told, each.part)
     return None
 
@@ -103,12 +108,12 @@ def _of_modes(mine: Unpacking, strange: Iterable[str]) -> str | None:
 def _of_links(
     mine: Unpacking,
     others: Iterable[Unpacking],
-    earlier: Iterable[Mark],
+    brought: Iterable[str],
     moves: "_Moves",
 ) -> str | None:
     """An archive may hold a link, and the next one a file that is written through it."""
     there = [each.into for each in others if not (mine.archive and each.archive == mine.archive)]
-    there += [mark.path for mark in earlier if mark.kind is MarkKind.BROUGHT]
+    there += brought
     into = _names([mine.into], moves)
     for folder in there:
         if any(_meet(one, other) for one in _names([folder], moves) for other in into):
