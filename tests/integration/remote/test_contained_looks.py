@@ -19,6 +19,7 @@ from shared.domain.host import LOCALHOST
 from shared.guard import Guard, load_site, looks
 from shared.guard.contained_looks import ContainedLooks
 from tests.services.availability import needs_root
+from tests.services.ring import eventually
 from workers.shells.ports import Call, Shell
 from workers.shells.remote.connections import HostConnections
 
@@ -204,6 +205,21 @@ def test_what_a_look_leaves_running_ends_with_it(contained: Shell) -> None:
     contained.run(Call("true; :", 10, contained=True))
     running = subprocess.run(["ps", "-eo", "args"], capture_output=True, check=True).stdout
     assert left.encode() not in running
+
+
+def test_a_look_that_answers_for_its_containment_ends_with_it(contained: Shell) -> None:
+    """It finds the pipe of the answers open in the first process, and then waits for ever."""
+    mark = f": 985.{os.getpid()}"
+    look = f"{mark}; for f in /proc/[0-9]*/fd/*; do echo x >> $f; done; sleep 600"
+    told = contained.run(Call(look, 10, contained=True))
+    assert (told.exit_code, told.stdout) == (137, b"")
+    assert contained.run(Call("echo next", 10, contained=True)).stdout == b"next\n"
+
+    def ended() -> bool:
+        running = subprocess.run(["ps", "-eo", "args"], capture_output=True, check=True).stdout
+        return mark.encode() not in running
+
+    eventually(ended, "the end of the look")
 
 
 def test_a_look_that_takes_too_long_ends_and_the_next_one_runs(contained: Shell) -> None:

@@ -104,6 +104,10 @@ mounts_and_sockets() {
   sed -n -e '/ - /p' -e 's/.* 00010000 .... .. //p' -e 's|.* 0002 .. \([0-9]* /\)|\1|p' \
     /proc/self/mountinfo /proc/net/unix
 }
+end_looks() { # whatever answers in their place, nothing of them stays
+  began "$look_pid" && [ "$at" = "$look_start" ] && kill -KILL "$look_pid"
+  look_pid=
+}
 run_contained() { # key command: set last to its exit code; if that fails, why says more
   is_contained || { why=uncontained; return 1; }
   for stream in 5 7; do
@@ -111,7 +115,7 @@ run_contained() { # key command: set last to its exit code; if that fails, why s
   done
   looked=1
   printf '%s\n%s\n%s\n%s\n' "$open_stem/$1" "$PWD" "$2" "$record_nonce" >&8
-  read -r said words <&9 && [ "$said" = e ] || { look_pid= why=broken; return 1; }
+  read -r said words <&9 && [ "$said" = e ] || { end_looks; why=broken; return 1; }
   last=$words
   [ ! -s "/proc/$look_pid/fd/5" ] || cat "/proc/$look_pid/fd/5" >&4
   [ ! -s "/proc/$look_pid/fd/7" ] || cat "/proc/$look_pid/fd/7" >&5
