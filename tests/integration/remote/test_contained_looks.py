@@ -187,10 +187,10 @@ def test_what_lies_where_no_rule_lets_anybody_read_is_hidden(contained: Shell) -
         if place.name not in listed and os.access(place, os.R_OK) and place.is_dir()
     ]
     full = [place for place in hidden if any(place.iterdir())]
-    seen = contained.run(Call(f"ls -A {' '.join(map(str, full))}", 10, contained=True))
+    seen = contained.run(Call(f"ls -A {' '.join(map(str, full))}", 60, contained=True))
     assert full
     assert [line for line in seen.stdout.split(b"\n") if line and not line.endswith(b":")] == []
-    packages = contained.run(Call("ls /var/lib/dpkg", 10, contained=True))
+    packages = contained.run(Call("ls /var/lib/dpkg", 60, contained=True))
     assert b"status" in packages.stdout
     judging = _looks()
     for text in ("ls /var/lib/postgresql", "du -xsh /", "find /var -size +1G", "ls /mnt/*"):
@@ -201,8 +201,8 @@ def test_what_lies_where_no_rule_lets_anybody_read_is_hidden(contained: Shell) -
 def test_what_a_look_leaves_running_ends_with_it(contained: Shell) -> None:
     """Also what has a session of its own."""
     left = f"sleep 987.{os.getpid()}"  # other runs of this test may be at work beside it
-    contained.run(Call(f"(setsid {left} &) ; ({left} &)", 10, contained=True))
-    contained.run(Call("true; :", 10, contained=True))
+    contained.run(Call(f"(setsid {left} &) ; ({left} &)", 60, contained=True))
+    contained.run(Call("true; :", 60, contained=True))
     running = subprocess.run(["ps", "-eo", "args"], capture_output=True, check=True).stdout
     assert left.encode() not in running
 
@@ -211,9 +211,9 @@ def test_a_look_that_answers_for_its_containment_ends_with_it(contained: Shell) 
     """It finds the pipe of the answers open in the first process, and then waits for ever."""
     mark = f": 985.{os.getpid()}"
     look = f"{mark}; for f in /proc/[0-9]*/fd/*; do echo x >> $f; done; sleep 600"
-    told = contained.run(Call(look, 10, contained=True))
+    told = contained.run(Call(look, 60, contained=True))
     assert (told.exit_code, told.stdout) == (137, b"")
-    assert contained.run(Call("echo next", 10, contained=True)).stdout == b"next\n"
+    assert contained.run(Call("echo next", 60, contained=True)).stdout == b"next\n"
 
     def ended() -> bool:
         running = subprocess.run(["ps", "-eo", "args"], capture_output=True, check=True).stdout
@@ -225,7 +225,7 @@ def test_a_look_that_answers_for_its_containment_ends_with_it(contained: Shell) 
 def test_a_look_that_takes_too_long_ends_and_the_next_one_runs(contained: Shell) -> None:
     """Whatever it has done to its environment."""
     slow = contained.run(Call("exec env -i sleep 60", 1, contained=True))
-    again = contained.run(Call("echo again", 10, contained=True))
+    again = contained.run(Call("echo again", 60, contained=True))
     assert slow.timed_out
     assert again.stdout == b"again\n"
 
@@ -242,9 +242,9 @@ def test_a_secret_that_a_command_has_made_is_hidden_from_the_next_look(
     place = outside.root / "work"
     (place / "plain.moving").write_text(CANARY)
     (place / "plain").write_text(CANARY)
-    contained.run(Call("cat /etc/hostname", 10, contained=True))
+    contained.run(Call("cat /etc/hostname", 60, contained=True))
     made = contained.run(Call(command.format(from_=place / "plain", to=place / "api.key"), 20))
-    seen = contained.run(Call(f"cat {place}/api.key", 10, contained=True))
+    seen = contained.run(Call(f"cat {place}/api.key", 60, contained=True))
     for name in ("plain", "plain.moving", "api.key"):
         (place / name).unlink(missing_ok=True)
     assert made.ok
@@ -253,7 +253,7 @@ def test_a_secret_that_a_command_has_made_is_hidden_from_the_next_look(
 
 def test_a_look_that_ends_the_containment_is_no_answer(contained: Shell) -> None:
     """It is made again, and the look runs again."""
-    marks = contained.run(Call("kill -9 $PPID 2>/dev/null; echo still here", 10, contained=True))
+    marks = contained.run(Call("kill -9 $PPID 2>/dev/null; echo still here", 60, contained=True))
     assert marks.stdout == b"still here\n"
 
 
@@ -315,14 +315,14 @@ def test_nothing_runs_contained_without_a_containment() -> None:
     with closing(HostConnections()) as connections:
         shell = connections.shell(LOCALHOST)
         shell.containment(Hidden())
-        marked = shell.run(Call("cat /proc/self/mountinfo", 10, contained=True))
+        marked = shell.run(Call("cat /proc/self/mountinfo", 60, contained=True))
         options = [line.split()[5] for line in marked.stdout.decode().splitlines()]
         assert sum("rw" in each.split(",") for each in options) < len(options) // 2
 
 
 def test_no_program_gains_rights_in_a_look(contained: Shell) -> None:
     """Where `setpriv` is there, the kernel says so itself."""
-    told = contained.run(Call("grep NoNewPrivs /proc/self/status", 10, contained=True))
+    told = contained.run(Call("grep NoNewPrivs /proc/self/status", 60, contained=True))
     assert told.stdout.split() == [b"NoNewPrivs:", b"1"]
 
 
@@ -336,5 +336,5 @@ def test_root_reads_what_belongs_to_other_accounts(contained: Shell, tmp_path: P
     for path in (theirs / "file", theirs):
         os.chown(path, 4242, 4242)
     look = f"cat {theirs}/file && setpriv --reuid 4242 --clear-groups id -u"
-    told = contained.run(Call(look, 10, contained=True))
+    told = contained.run(Call(look, 60, contained=True))
     assert (told.stdout, told.exit_code) == (b"theirs\n4242\n", 0), told.stderr
