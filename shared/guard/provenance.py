@@ -10,6 +10,7 @@ from shared.guard.programs.runners import is_data, is_served, is_static, is_temp
 from shared.guard.provenance_paths import (
     above,
     folders_above,
+    meet,
     names_from_start,
     names_of_home,
     overlap,
@@ -348,7 +349,7 @@ def _settled(marks: list[Mark], start: str) -> list[Mark]:
             m
             for m in copied
             for names in [(m.target, *names_from_start(m.target, start))]
-            if any(_touch(name, each.path) for each in unseen for name in names)
+            if any(meet(name, each.path) for each in unseen for name in names)
         ]
         copied = [m for m in copied if m not in more]
         unseen += (Mark(MarkKind.BROUGHT, m.path) for m in more)
@@ -387,11 +388,3 @@ def _project(path: str) -> str:
         if path.startswith(f"{place}/"):
             return f"{place}/{path.removeprefix(f'{place}/').partition('/')[0]}"
     return ""
-
-
-def _touch(one: str, other: str) -> bool:
-    return (
-        overlap(one, other)
-        or any(overlap(folder, other) for folder in folders_above(one))
-        or any(overlap(one, folder) for folder in folders_above(other))
-    )

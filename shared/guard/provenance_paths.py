@@ -89,5 +89,15 @@ def overlap(one: str, other: str) -> bool:
     return intersect(_tokens(one), _tokens(other))
 
 
+def meet(one: str, other: str) -> bool:
+    """Whether two paths may be the same, or one may lie in the other."""
+    return _is_around(one, other) or _is_around(other, one)
+
+
+def _is_around(folder: str, path: str) -> bool:
+    """Whether a path may be that folder, or lie in it."""
+    return any(overlap(folder, each) for each in (path, *folders_above(path)))
+
+
 def _tokens(path: str) -> list[Token]:
     return [_ANY if character == "*" else character for character in path]

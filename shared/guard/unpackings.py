@@ -9,7 +9,7 @@ from shared.domain.provenance import Mark, MarkKind
 from shared.domain.verdict import Verdict, VerdictKind
 from shared.guard.policy.allowlist import Coverage
 from shared.guard.policy.downloaded import kept_as
-from shared.guard.provenance_paths import folders_above, overlap, placed
+from shared.guard.provenance_paths import folders_above, meet, overlap, placed
 
 RULE = "unpacked-place"
 
@@ -116,7 +116,7 @@ def _of_links(
     there += brought
     into = _names([mine.into], moves)
     for folder in there:
-        if any(_meet(one, other) for one in _names([folder], moves) for other in into):
+        if any(meet(one, other) for one in _names([folder], moves) for other in into):
             return (
                 f"{folder} holds what another archive has brought: what {mine.archive or 'this'}"
                 " holds may be written through a link of it"
@@ -165,11 +165,3 @@ def _names(places: Collection[str], moves: _Moves) -> frozenset[str]:
             return frozenset({*found, _ANYWHERE})
         found |= more
     return frozenset(found)
-
-
-def _meet(one: str, other: str) -> bool:
-    return _is_around(one, other) or _is_around(other, one)
-
-
-def _is_around(folder: str, place: str) -> bool:
-    return any(overlap(folder, each) for each in (place, *folders_above(place)))
