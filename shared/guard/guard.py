@@ -282,7 +282,7 @@ class Guard:
         if left.marks and left.uses:
             own = Provenance(left.marks, Origin()).objection(left.uses, self.misplaced)
             verdicts += () if own is None else (own,)
-        published = Publication(left.marks).objection(left.puts)
+        published = Publication(left.marks).objection(left.puts) if left.puts else None
         verdicts += () if published is None else (published,)
         unpacked = unpacking_objection(
             left.unpackings, left.unpackings, left.fetched, (*left.marks, *left.copies)
