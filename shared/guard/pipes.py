@@ -17,6 +17,11 @@ def feeding(run: Run) -> list[Run]:
     return list(found)
 
 
+def sources_of(run: Run, listed: Iterable[Run]) -> list[Run]:
+    """All runs whose output a run writes: its writers, each with what feeds it."""
+    return [each for writer in writers(run, listed) for each in (writer, *feeding(writer))]
+
+
 def writers(run: Run, listed: Iterable[Run]) -> list[Run]:
     """The programs whose output a run writes: itself, or, of a redirection, those before it.
 

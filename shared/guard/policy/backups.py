@@ -8,7 +8,7 @@ from shared.guard.paths import canonical
 from shared.guard.pipes import writers
 from shared.guard.policy.territory import lies_among_backups
 from shared.guard.programs.inline_code import option_values
-from shared.guard.shell.written_files import operands
+from shared.guard.shell.written_files import files_of_dd, operands
 from shared.guard.words import Run, Word, literal_word
 
 RULE = "backup-lost"
@@ -59,7 +59,7 @@ def _replaced(run: Run, plain: list[Word]) -> list[Word]:
     """The backup in whose place something comes that is none by its name."""
     match run.program:
         case "dd":
-            sources, targets = _named(run, "if="), _named(run, "of=")
+            sources, targets = files_of_dd(run.argv[1:], "if="), files_of_dd(run.argv[1:])
         case "sort":
             targets = list(option_values(run.argv[1:], "o", ("output",)))
             sources = [word for word in plain if word not in targets]
@@ -68,10 +68,6 @@ def _replaced(run: Run, plain: list[Word]) -> list[Word]:
     if any(_PACKED.fullmatch(word.with_placeholder("x")) for word in sources):
         return []
     return [word for word in targets if _PACKED.fullmatch(word.with_placeholder("x"))]
-
-
-def _named(run: Run, key: str) -> list[Word]:
-    return [word.after(len(key)) for word in run.argv[1:] if word.prefix.startswith(key)]
 
 
 def _unpacks_over(run: Run) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from shared.domain.verdict import Verdict, VerdictKind
 from shared.guard.paths import canonical
-from shared.guard.shell.written_files import operands
+from shared.guard.shell.written_files import files_of_dd, operands
 from shared.guard.words import Run, Word
 
 RULE = "database-file"
@@ -68,6 +68,6 @@ def _taken(run: Run) -> Iterator[Word]:
     if run.program in _ENDING:
         yield from words
     elif run.program == "dd":
-        yield from (word.after(3) for word in run.argv[1:] if word.prefix.startswith("of="))
+        yield from files_of_dd(run.argv[1:])
     elif run.program in _REPLACING:
         yield from words[-1:]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from shared.domain.verdict import Verdict, VerdictKind
-from shared.guard.pipes import feeding, writers
+from shared.guard.pipes import sources_of
 from shared.guard.policy.published import RULE
 from shared.guard.words import Run, Word
 
@@ -39,10 +39,8 @@ def _targets(run: Run, listed: list[Run]) -> Iterator[Word]:
     """The files in which the dump of a run ends; a redirection is a run of its own."""
     if run.program in _DUMPING:
         yield from _options(run)
-    elif run.writes and not run.argv:
-        putting = writers(run, listed)
-        if any(each.program in _DUMPING for one in putting for each in (one, *feeding(one))):
-            yield from run.writes
+    elif not run.argv and any(each.program in _DUMPING for each in sources_of(run, listed)):
+        yield from run.writes
 
 
 def _options(run: Run) -> Iterator[Word]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from shared.domain.verdict import Verdict, VerdictKind
 from shared.guard.paths import canonical
-from shared.guard.pipes import feeding, writers
+from shared.guard.pipes import sources_of
 from shared.guard.shell.sed_edits import edit_scripts
 from shared.guard.shell.written_files import operands
 from shared.guard.words import Run, Word, literal_word
@@ -31,7 +31,7 @@ def _emptied(run: Run, listed: list[Run]) -> str | None:
     """`sort F > F`, `sort F | tee F`: the file is emptied before anybody has read it."""
     if run.appends or not run.writes or run.program not in ("", "tee"):
         return None
-    readers = [reader for each in writers(run, listed) for reader in (each, *feeding(each))]
+    readers = sources_of(run, listed)
     for word in run.writes:
         if word.literal is None or word.literal.startswith("/dev/"):
             continue

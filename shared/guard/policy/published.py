@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from shared.domain.verdict import Verdict, VerdictKind
-from shared.guard.pipes import feeding, writers
+from shared.guard.pipes import sources_of
 from shared.guard.programs.inline_code import option_values
-from shared.guard.shell.written_files import operands
+from shared.guard.shell.written_files import files_of_dd, operands
 from shared.guard.words import Run, Word
 
 RULE = "published"
@@ -77,7 +77,7 @@ def _shown_to_all(run: Run, listed: list[Run]) -> str | None:
     """Why what a run puts out may not be written among pages; a redirection is its own run."""
     if not any(SERVED.fullmatch(word.with_placeholder("x")) for word in _outputs(run)):
         return None
-    for each in (one for w in writers(run, listed) for one in (w, *feeding(w))):
+    for each in sources_of(run, listed):
         if each.program in _TELLING:
             return f"what {each.program} tells would lie where pages are served"
         shown = next((text for text in _inputs(each) if not _is_page(text)), None)
@@ -97,7 +97,7 @@ def _outputs(run: Run) -> Iterator[Word]:
         case "sort" | "jq" | "openssl" | "gpg" | "sqlite3":
             yield from option_values(words, "o", ("output",))
         case "dd":
-            yield from (word.after(3) for word in words if word.prefix.startswith("of="))
+            yield from files_of_dd(words)
 
 
 def _inputs(run: Run) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Files that a command text writes and may run later."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from shared.guard.findings import Written
@@ -98,6 +99,11 @@ def operands(words: tuple[Word, ...]) -> list[Word]:
     return [word for word in words if not word.prefix.startswith("-") or word.literal == "-"]
 
 
+def files_of_dd(words: Iterable[Word], key: str = "of=") -> list[Word]:
+    """The files that `dd` writes; with the key `if=`, those that it reads."""
+    return [word.after(len(key)) for word in words if word.prefix.startswith(key)]
+
+
 def output_files(program: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
     """The files that a program opens for writing, as far as its arguments tell."""
     found = list(option_values(words, *_OUTPUT_OPTIONS.get(program, ("", ()))))
@@ -113,7 +119,7 @@ def output_files(program: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
     elif program in _WRITE_BUT_FIRST:
         found += plain[1:]
     elif program == "dd":
-        found += [word.after(3) for word in plain if word.prefix.startswith("of=")]
+        found += files_of_dd(plain)
     elif program == "find":
         found += [
             words[i + 1] for i, w in enumerate(words[:-1]) if w.literal in _PREDICATES_THAT_WRITE
