@@ -18,6 +18,7 @@ from orchestrator.acts.plan_verdicts import stop_notes, stops_of_steps
 from orchestrator.acts.post import post
 from orchestrator.acts.resumption import resume_task
 from orchestrator.acts.rights_warnings import rights_notes, warnings_on_rights
+from orchestrator.acts.secret_grants import named_in_plan
 from orchestrator.acts.secret_warnings import secret_notes, warnings_on_secrets
 from orchestrator.acts.verbs import act
 from orchestrator.acts.whole_plan import stored_steps
@@ -35,10 +36,8 @@ from shared.domain.facts import PlanApproved, PlanDrafted, StepsReplaced
 from shared.domain.ids import Ref, parse_ref
 from shared.domain.next_step import NextStep
 from shared.domain.plan import Plan
-from shared.domain.secret import named_anywhere
 from shared.secrets.sent import check_plan_secrets
 from shared.store import targets
-from shared.wire import to_json
 
 RESUMED = "Plan resumed successfully"
 """S1.17, word for word."""
@@ -142,8 +141,7 @@ def revise(
 
 def _needs(caller: Caller, plan: Plan, on: Iterable[str]) -> tuple[Note, ...]:
     """What is to be known of the rights and the secrets that a plan by hand needs."""
-    names = named_anywhere(str(to_json(plan)))
-    secrets = warnings_on_secrets(caller.settings.server, os.environ, names)
+    secrets = warnings_on_secrets(caller.settings.server, os.environ, named_in_plan(plan))
     rights = warnings_on_rights(caller, plan.steps, on)
     return (*rights_notes(rights), *secret_notes(secrets))
 

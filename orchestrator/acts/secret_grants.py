@@ -13,6 +13,7 @@ from orchestrator.acts.verbs import act
 from orchestrator.views.tasks import task_view
 from orchestrator.views.values import RefValue
 from shared.domain.ids import Ref
+from shared.domain.plan import Plan
 from shared.domain.secret import named_anywhere, reference
 from shared.store import secret_grants
 from shared.store.database import Database
@@ -79,9 +80,13 @@ def with_secrets(submission: Submission, names: Sequence[str]) -> Submission:
 
 def named_secrets(submission: Submission) -> frozenset[str]:
     """The secrets that a task is given, and those that its prompt and its plan by hand name."""
-    plan = "" if submission.plan is None else str(to_json(submission.plan))
-    given = frozenset(submission.secrets)
-    return given | named_anywhere(submission.prompt) | named_anywhere(plan)
+    given = frozenset(submission.secrets) | named_anywhere(submission.prompt)
+    return given if submission.plan is None else given | named_in_plan(submission.plan)
+
+
+def named_in_plan(plan: Plan) -> frozenset[str]:
+    """The secrets that any text of a plan names."""
+    return named_anywhere(str(to_json(plan)))
 
 
 def refuse_out_of_scope(database: Database, submission: Submission) -> None:
