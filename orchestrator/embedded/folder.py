@@ -11,6 +11,7 @@ from typing import Final, Self
 
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep, ShellCommand
+from shared.settings.connection import is_alive
 
 _NAME_WITHIN: Final = 2.0
 """Seconds within which whoever holds a folder has noted its number."""
@@ -137,22 +138,12 @@ def _has_open(pid: int, lock: int) -> bool:
     except PermissionError:
         return True
     except OSError:
-        return not Path("/proc/self").exists() and _exists(pid)
+        return not Path("/proc/self").exists() and is_alive(pid)
     for entry in entries:
         with suppress(OSError):
             if os.path.samestat(entry.stat(), wanted):
                 return True
     return False
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _in_use(folder: Path, holder: int) -> Misconfigured:

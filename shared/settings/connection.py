@@ -72,7 +72,7 @@ class ConnectionFile:
                 stage="config",
                 next_step=ShellCommand(f"rm {path}"),
             ) from error
-        return found if _alive(found.pid) else None
+        return found if is_alive(found.pid) else None
 
 
 class RunningElsewhere:
@@ -120,7 +120,8 @@ def _running_in(folder: Path) -> ConnectionFile | None:
         return None
 
 
-def _alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Whether there is a process of that number, of any account."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
