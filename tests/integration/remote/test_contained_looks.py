@@ -207,6 +207,28 @@ def test_what_a_look_leaves_running_ends_with_it(contained: Shell) -> None:
     assert left.encode() not in running
 
 
+@pytest.mark.parametrize(
+    "filling",
+    [
+        "head -c 200000000 /dev/zero > /dev/shm/fill",
+        "mkdir -p /dev/shm/.a/b && head -c 200000000 /dev/zero > /dev/shm/.a/b/fill"
+        " || chmod 0 /dev/shm/.a/b /dev/shm/.a",
+        "ln -s /nowhere /dev/shm/..link; head -c 200000000 /dev/zero > $TMPDIR/-fill",
+    ],
+    ids=["filled", "closed", "dots"],
+)
+def test_a_look_that_fills_its_scratch_is_heard_and_leaves_none(
+    contained: Shell, filling: str
+) -> None:
+    """What it prints after that is told, and the next look has its own scratch."""
+    told = contained.run(Call(f"{filling}; echo heard", 60, contained=True))
+    assert told.stdout == b"heard\n"
+    again = contained.run(
+        Call("ls -A /dev/shm; echo x > $TMPDIR/x && cat $TMPDIR/x", 60, contained=True)
+    )
+    assert (again.stdout, again.exit_code) == (b"x\n", 0)
+
+
 def test_a_look_that_answers_for_its_containment_ends_with_it(contained: Shell) -> None:
     """It finds the pipe of the answers open in the first process, and then waits for ever."""
     mark = f": 985.{os.getpid()}"

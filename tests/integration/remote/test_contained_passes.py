@@ -1,4 +1,4 @@
-"""One containment serves pass after pass of a runner; none sees what the looks of another left."""
+"""One containment serves pass after pass of a runner; no look sees what another one left."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from workers.shells.remote.shell import RunnerShell
 
 
 @pytest.mark.parametrize("sh", READ_BY)
-def test_every_pass_of_a_runner_finds_its_containment_empty(tmp_path: Path, sh: str) -> None:
+def test_every_look_of_a_runner_finds_its_containment_empty(tmp_path: Path, sh: str) -> None:
     """The first process of the namespace ends with each pass, and its keeper starts the next."""
     with MachinePool(machine(tmp_path, sh)) as pool:
         for number in range(4):
@@ -20,9 +20,9 @@ def test_every_pass_of_a_runner_finds_its_containment_empty(tmp_path: Path, sh: 
             shell = RunnerShell(LOCALHOST, pool, record)
             made = shell.containment(Hidden())
             assert made.is_there, made
-            for left in (b"", b"/dev/shm/left\n"):
-                result = shell.run(Call("ls /dev/shm/left; : >/dev/shm/left", 20.0, contained=True))
-                assert (result.exit_code, result.stdout) == (0, left)
+            for _ in range(2):
+                result = shell.run(Call("ls -A /dev/shm; : >/dev/shm/left", 20.0, contained=True))
+                assert (result.exit_code, result.stdout) == (0, b"")
             shell.close()
         assert len(pool.carriers) == 1
 

@@ -24,7 +24,9 @@ make_place() { # set place to a folder of its own; in it is a /dev with those de
       place=$each && break
   done
   [ "$place" ] || no tmpfs
-  mkdir "$place/dev" "$place/dev/shm" "$place/empty" && chmod 1777 "$place/dev/shm" || no tmpfs
+  mkdir "$place/dev" "$place/dev/shm" "$place/empty" || no tmpfs
+  # What fills this one leaves room for what is told outside.
+  mount -t tmpfs -o mode=1777,size=64m,nosuid,nodev contained "$place/dev/shm" || no tmpfs
   # Of all devices, only those that keep nothing. What hides a file cannot be opened.
   table=$place/table
   for each; do
