@@ -24,9 +24,10 @@ from orchestrator.acts.submission import Submission, submit
 from orchestrator.coordinator import Coordinator
 from orchestrator.embedded.services import EmbeddedServices
 from orchestrator.store import SqlLedger
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import Policy
 from shared.domain.jobs import JobKind
-from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask
+from shared.domain.plan import Plan, Step, Subtask
 from shared.domain.target import Repository
 from shared.settings import load_settings
 from shared.store import repositories

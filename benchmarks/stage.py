@@ -14,9 +14,10 @@ from sqlalchemy import insert, text
 
 from orchestrator.acts.submission import Submission, submit
 from orchestrator.embedded.stack import Stack, run_stack
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import Policy
 from shared.domain.host import ConnectionKind, Host
-from shared.domain.plan import Author, Plan, PlanningRole, Recovery, Step, Subtask
+from shared.domain.plan import Plan, Recovery, Step, Subtask
 from shared.store.database import Database
 from shared.store.tables import HostRow
 from tests.services.accounts import account_for_tests

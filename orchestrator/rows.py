@@ -7,11 +7,12 @@ from sqlalchemy import text
 
 from orchestrator.core.decisions import Enqueue, OpenIntervention
 from orchestrator.core.state import RunState, StepState, TaskState, WaitsFor
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import Policy
 from shared.domain.delivery import Acceptance, Checkpoint
 from shared.domain.jobs import queue_of
 from shared.domain.look import Looking
-from shared.domain.plan import Author, Draft, OnFailure, Plan, PlanningRole, Recovery
+from shared.domain.plan import Draft, OnFailure, Plan, Recovery
 from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, StepPhase, TaskPhase
 from shared.store.jobs import NewJob
 from shared.wire import from_json, to_json

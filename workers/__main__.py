@@ -27,12 +27,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from shared.domain.author import PlanningRole
 from shared.domain.config import MODEL_PROVIDERS
 from shared.domain.errors import ReplanError
 from shared.domain.exits import ExitCode, code_of
 from shared.domain.host import Host
 from shared.domain.next_step import command_line
-from shared.domain.plan import PlanningRole
 from shared.domain.target import Repository
 from shared.settings import ServerSettings, load_settings
 from shared.visible import visible

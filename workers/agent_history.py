@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, text
 
-from shared.domain.attempt import GREEN
+from shared.domain.outcome import GREEN
 from shared.store.attempts import RUNNING
 from shared.store.sql_list import sql_list
 from workers.planning import AgentHistory

@@ -7,22 +7,14 @@ from typing import Any
 from sqlalchemy import Connection, select, text
 
 from shared.domain.attempt import Attempt
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, Misconfigured
 from shared.domain.host import Host
 from shared.domain.ids import AttemptPlace, Ref
 from shared.domain.jobs import Job
 from shared.domain.next_step import Blank, NextStep
-from shared.domain.plan import (
-    Author,
-    Draft,
-    DroppedCheck,
-    Plan,
-    PlanningRole,
-    Revision,
-    Step,
-    Subtask,
-)
+from shared.domain.plan import Draft, DroppedCheck, Plan, Revision, Step, Subtask
 from shared.domain.question import PassReply, Reply
 from shared.domain.target import Repository
 from shared.domain.task import StepPhase

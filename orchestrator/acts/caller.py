@@ -9,15 +9,15 @@ from orchestrator.access.actor import Actor, account
 from orchestrator.access.origin import OriginKind
 from orchestrator.access.roles import ON_THE_MACHINE, open_to_jobs, require
 from orchestrator.acts.done import Note
-from orchestrator.acts.signing import Signer
 from shared.domain.errors import Rejected, ReplanError
 from shared.domain.next_step import NextStep
 from shared.settings import Settings
 
-if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
+if TYPE_CHECKING:  # loaded when an act needs the database, or the signing key
     from sqlalchemy import Connection
 
     from orchestrator.access.approval_key import Passphrases
+    from orchestrator.acts.signing import Signer
     from shared.store.database import Database
 
 Reading: TypeAlias = "AbstractContextManager[Connection]"
@@ -74,8 +74,10 @@ class Caller:
         return database
 
     @cached_property
-    def signer(self) -> Signer:
+    def signer(self) -> "Signer":
         """Signs what the caller approves; raises Misconfigured when its key cannot be used."""
+        from orchestrator.acts.signing import Signer
+
         return Signer(self.settings.server.approval_folder, self._passphrases)
 
     def may(self, verb: str) -> None:

@@ -1,5 +1,7 @@
 """Printing the work of agents."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -7,14 +9,14 @@ from rich.console import Console
 
 from orchestrator.cli.tables import in_colour, plain, span
 from orchestrator.words.quantities import clock
-from shared.domain.agent import AgentWork
-from shared.domain.attempt import AgentResult
-from shared.domain.plan import Subtask
-from shared.domain.transcript import Transcript
 
-if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
+if TYPE_CHECKING:  # most commands print none of it
     from orchestrator.views.agents import AgentAttempt, AgentLine
     from orchestrator.views.notes import NoteLine
+    from shared.domain.agent import AgentWork
+    from shared.domain.attempt import AgentResult
+    from shared.domain.plan import Subtask
+    from shared.domain.transcript import Transcript
 
 
 def show_work(
@@ -43,7 +45,7 @@ def show_goal(console: Console, subtask: Subtask) -> None:
 
 
 def show_result(
-    console: Console, result: AgentResult | None, agent: "AgentLine | None" = None
+    console: Console, result: AgentResult | None, agent: AgentLine | None = None
 ) -> None:
     """Print what an agent did; nothing for a command."""
     from orchestrator.words.agents import describe_result
@@ -52,7 +54,7 @@ def show_result(
         _show(console, describe_result(result, agent))
 
 
-def show_agents(console: Console, attempts: "Sequence[AgentAttempt]") -> None:
+def show_agents(console: Console, attempts: Sequence[AgentAttempt]) -> None:
     """Print a line or two for each attempt of an agent, and nothing if there is none."""
     from orchestrator.words.agents import describe_attempt
 
@@ -69,7 +71,7 @@ def show_transcript(console: Console, transcript: Transcript, *, whole: bool) ->
         console.print(plain(line), highlight=False)
 
 
-def show_notes(console: Console, noted: "Iterable[NoteLine]", of: str = "") -> None:
+def show_notes(console: Console, noted: Iterable[NoteLine], of: str = "") -> None:
     """Print what was noted while an agent worked, `of` before each line."""
     from orchestrator.words.notes import describe
 

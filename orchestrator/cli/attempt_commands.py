@@ -23,9 +23,10 @@ from orchestrator.cli.tables import (
     tell_rest,
 )
 from orchestrator.cli.task_commands import TimeoutOption, WaitOption
-from shared.domain.attempt import Outcome, describe_left
+from shared.domain.attempt import describe_left
 from shared.domain.ids import parse_ref, parse_step
 from shared.domain.next_step import NextStep
+from shared.domain.outcome import Outcome
 
 if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
     from orchestrator.views.attempts import AttemptView

@@ -16,10 +16,10 @@ from orchestrator.cli.tables import in_colour, next_step, plain
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.cancellations import InHand, Word, unproven
 from orchestrator.views.tasks import TaskView
-from shared.domain.attempt import Outcome
 from shared.domain.exits import ExitCode
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
+from shared.domain.outcome import Outcome
 
 _TELL_EVERY = 2.0
 

@@ -11,8 +11,8 @@ from orchestrator.views.logs import LoggedAttempt, LogPlace
 from orchestrator.words.failures import describe_codes
 from orchestrator.words.transcripts import tell_event, tell_transcript
 from orchestrator.words.visible_text import shown_last
-from shared.domain.attempt import Outcome
 from shared.domain.ids import Ref
+from shared.domain.outcome import Outcome
 from shared.domain.transcript import EVENTS, RAW, TranscriptLine
 
 _STDERR = "stderr"

@@ -7,12 +7,13 @@ from decimal import Decimal
 from orchestrator.core.intervention_kind import InterventionKind
 from shared.domain.approval import Approval, ApprovalRequest
 from shared.domain.attempt import Answer
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import Policy, Value
 from shared.domain.delivery import DeliveryStatus, Rejection
 from shared.domain.jobs import JobKind
 from shared.domain.look import Look
 from shared.domain.next_step import Advice
-from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask
+from shared.domain.plan import Plan, Step, Subtask
 from shared.domain.records import HostRecord, RecordsAnswer
 from shared.domain.spending import Unpaid
 from shared.domain.task import RunPhase

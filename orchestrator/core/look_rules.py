@@ -9,10 +9,10 @@ from dataclasses import replace
 from orchestrator.core.decisions import Decision, Enqueue, KeepLooks
 from orchestrator.core.state import StepState, TaskState
 from orchestrator.core.step_rules import StepAdvance, enqueue_again
+from shared.domain.author import PlanningRole
 from shared.domain.facts import JobFailed, LooksRequested, LooksTaken
 from shared.domain.jobs import JobKind
 from shared.domain.look import NOT_LOOKED, Looking
-from shared.domain.plan import PlanningRole
 from shared.domain.task import StepPhase, TaskPhase
 
 LooksFact = LooksRequested | LooksTaken

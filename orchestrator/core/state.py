@@ -4,19 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from shared.domain.author import Author
 from shared.domain.config import Policy
 from shared.domain.delivery import Acceptance, Checkpoint
 from shared.domain.errors import Defect
 from shared.domain.look import NOT_LOOKED, Looking
-from shared.domain.plan import (
-    Author,
-    Draft,
-    OnFailure,
-    Plan,
-    Recovery,
-    Step,
-    open_questions,
-)
+from shared.domain.plan import Draft, OnFailure, Plan, Recovery, Step, open_questions
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
 
 

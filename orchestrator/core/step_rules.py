@@ -13,6 +13,7 @@ from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.core.retry_rules import pause, put_off, retry_limit
 from orchestrator.core.state import StepState, WaitsFor
 from shared.domain.approval import ApprovalRequest
+from shared.domain.author import PlanningRole
 from shared.domain.budget import Ending, Next, after_failed_pass, may_postpone
 from shared.domain.config import Policy
 from shared.domain.error_class import ErrorClass
@@ -27,7 +28,7 @@ from shared.domain.facts import (
 from shared.domain.jobs import JobKind
 from shared.domain.look import NOT_LOOKED
 from shared.domain.next_step import Advice
-from shared.domain.plan import Draft, OnFailure, PlanningRole
+from shared.domain.plan import Draft, OnFailure
 from shared.domain.records import HostRecord
 from shared.domain.spending import SPENDING, Cap, Unpaid
 from shared.domain.task import StepPhase

@@ -28,11 +28,12 @@ from orchestrator.core.retry_rules import put_off
 from orchestrator.core.state import TaskState
 from shared.domain import facts as f
 from shared.domain.approval import plan_digest
+from shared.domain.author import PlanningRole
 from shared.domain.budget import may_postpone
 from shared.domain.config import PLAN, details_in_turn, with_limits
 from shared.domain.jobs import JobKind
 from shared.domain.next_step import Advice
-from shared.domain.plan import Plan, PlanningRole
+from shared.domain.plan import Plan
 from shared.domain.spending import SPENDING
 from shared.domain.task import ENDED_RUN, ENDED_TASK, RunPhase, TaskPhase
 

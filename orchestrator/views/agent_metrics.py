@@ -15,9 +15,10 @@ from orchestrator.views.agent_figures import (
 )
 from orchestrator.views.places import require_task
 from shared.domain.agent import DEFAULT_TIME_BUDGET, ExecutionMode
-from shared.domain.attempt import GREEN, AgentResult, Outcome
+from shared.domain.attempt import AgentResult
 from shared.domain.compliance import ComplianceReport
 from shared.domain.ids import Ref
+from shared.domain.outcome import GREEN, Outcome
 from shared.store.attempts import RUNNING
 from shared.wire import from_json
 

@@ -8,8 +8,9 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from orchestrator.views.values import RefValue
-from shared.domain.attempt import AgentStatus, EndedBy, Outcome
+from shared.domain.attempt import AgentStatus, EndedBy
 from shared.domain.ids import Ref
+from shared.domain.outcome import Outcome
 from shared.store import model_calls
 from shared.store.attempts import RUNNING
 from shared.store.model_calls import AttemptSpending

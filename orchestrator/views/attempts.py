@@ -15,10 +15,11 @@ from orchestrator.views.notes import NoteLine, notes_by_attempt
 from orchestrator.views.places import RunPlace, one_run, runs_at
 from orchestrator.views.values import RefValue
 from shared.domain.agent import AgentWork
-from shared.domain.attempt import GREEN, AgentResult, Answer, EndedBy, Outcome, explain
+from shared.domain.attempt import AgentResult, Answer, EndedBy, explain
 from shared.domain.errors import Rejected
 from shared.domain.ids import LOOKS, Ref
 from shared.domain.next_step import NextStep
+from shared.domain.outcome import GREEN, Outcome
 from shared.domain.plan import Subtask
 from shared.domain.prediction import Prediction
 from shared.domain.preview import Preview

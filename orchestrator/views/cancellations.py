@@ -9,8 +9,8 @@ from sqlalchemy import Connection, text
 
 from orchestrator.views.attempts import attempt_line
 from orchestrator.views.values import RefValue
-from shared.domain.attempt import Outcome
 from shared.domain.ids import Ref
+from shared.domain.outcome import Outcome
 from shared.store.attempts import RUNNING
 
 _CANCELLED = text("""

@@ -12,8 +12,8 @@ from shared.contracts.exchange import (
     request_of,
     validate_response,
 )
-from shared.domain.attempt import GREEN, Outcome
 from shared.domain.config import Policy
+from shared.domain.outcome import GREEN, Outcome
 from shared.domain.plan import Step, Subtask
 from shared.domain.task import StepPhase
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, text
 
@@ -11,11 +11,13 @@ from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.views.last_words import said_in
 from orchestrator.views.titles import TITLE
 from orchestrator.views.values import RefValue
-from shared.domain.approval import ApprovalRequest, SubtaskPart
-from shared.domain.attempt import COUNTED, GREEN, Outcome
 from shared.domain.ids import Ref
+from shared.domain.outcome import COUNTED, GREEN, Outcome
 from shared.domain.task import StepPhase
 from shared.store.sql_list import sql_list
+
+if TYPE_CHECKING:  # a list of tasks has no approvals
+    from shared.domain.approval import ApprovalRequest
 
 ESCALATED = frozenset(
     {InterventionKind.ESCALATION, InterventionKind.REVISION, InterventionKind.HELD_BUNDLE}
@@ -132,9 +134,11 @@ def failures_behind(connection: Connection, opened: Iterable[Any]) -> Mapping[in
 
 
 def failures_before(
-    connection: Connection, asked: Iterable[ApprovalRequest]
+    connection: Connection, asked: Iterable["ApprovalRequest"]
 ) -> Mapping[str, Failure]:
     """How the same command failed on the same target of the task, by the digest of the request."""
+    from shared.domain.approval import SubtaskPart
+
     commands = [
         each
         for each in asked

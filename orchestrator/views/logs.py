@@ -9,8 +9,8 @@ from orchestrator.views.attempts import AttemptView, attempt_view
 from orchestrator.views.places import runs_at
 from orchestrator.views.titles import TITLE
 from orchestrator.views.values import RefValue
-from shared.domain.attempt import GREEN
 from shared.domain.ids import Ref
+from shared.domain.outcome import GREEN
 from shared.domain.task import TaskPhase
 from shared.store.sql_list import sql_list
 

@@ -8,7 +8,8 @@ from enum import StrEnum
 from orchestrator.views.attempts import AttemptLine
 from orchestrator.views.steps import StepView
 from orchestrator.views.values import RefValue
-from shared.domain.attempt import Answer, Outcome
+from shared.domain.attempt import Answer
+from shared.domain.outcome import Outcome
 from shared.domain.plan import DroppedCheck, Subtask
 from shared.domain.task import StepPhase
 

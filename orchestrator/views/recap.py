@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from orchestrator.views.tasks import RunView, TaskView
-from shared.domain.attempt import COUNTED, GREEN, Outcome
+from shared.domain.outcome import COUNTED, GREEN, Outcome
 from shared.domain.prediction import Prediction
 from shared.domain.task import ENDED_RUN, StepPhase
 

@@ -17,18 +17,11 @@ from orchestrator.views.interventions import InterventionView, list_intervention
 from orchestrator.views.places import RunPlace, require_step
 from orchestrator.views.values import AuthorValue, RefValue
 from shared.contracts.exchange import ExecutorRequest, ExecutorResponse
-from shared.domain.attempt import GREEN
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import Policy
 from shared.domain.ids import Ref
-from shared.domain.plan import (
-    Author,
-    DroppedCheck,
-    OnFailure,
-    PlanningRole,
-    Recovery,
-    Step,
-    Subtask,
-)
+from shared.domain.outcome import GREEN
+from shared.domain.plan import DroppedCheck, OnFailure, Recovery, Step, Subtask
 from shared.domain.task import COARSE, StepPhase
 from shared.store import planned
 from shared.store.tables import RevisionRow, RunRow, RunStepRow, TaskRow

@@ -11,9 +11,9 @@ from orchestrator.core.state import StepState
 from orchestrator.rows import step_state
 from orchestrator.views.places import RunPlace
 from orchestrator.views.values import RefValue
-from shared.domain.attempt import Outcome
 from shared.domain.found_on_host import CommandOnHost
 from shared.domain.ids import Ref
+from shared.domain.outcome import Outcome
 from shared.domain.task import StepPhase
 from shared.store import presence
 from shared.store.attempts import RUNNING

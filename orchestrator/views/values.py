@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import Field, PlainSerializer
 
+from shared.domain.author import Author
 from shared.domain.ids import Ref
 from shared.domain.next_step import Advice, command_line
-from shared.domain.plan import Author
 
 RefValue = Annotated[Ref, PlainSerializer(str, return_type=str)]
 """A place in a task; `T12.2@web1` in JSON."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orchestrator.words.quantities import brief
-from shared.domain.attempt import Outcome
+from shared.domain.outcome import Outcome
 from shared.domain.task import TaskPhase
 
 if TYPE_CHECKING:  # a list of tasks needs none of what a whole task is made of

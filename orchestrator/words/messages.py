@@ -17,9 +17,10 @@ from orchestrator.words.kinds import MessageKind, Tone, Words
 from orchestrator.words.looks import name_look
 from orchestrator.words.quantities import brief, clock
 from shared.domain.agent import AgentRemedy
-from shared.domain.attempt import GREEN, Answer, Outcome, describe_left
+from shared.domain.attempt import Answer, describe_left
 from shared.domain.jobs import ASKING, ROLES
 from shared.domain.next_step import command_line
+from shared.domain.outcome import GREEN, Outcome
 from shared.domain.prediction import Prediction
 from shared.domain.task import TaskPhase
 

@@ -26,8 +26,8 @@ from orchestrator.words.prose import code, prose
 from orchestrator.words.quantities import clock, count_of
 from orchestrator.words.spending import summary_lines
 from shared.domain.attempt import describe_left
+from shared.domain.author import Author, PlanningRole
 from shared.domain.next_step import command_line
-from shared.domain.plan import Author, PlanningRole
 from shared.visible import visible
 
 _ACTS = {

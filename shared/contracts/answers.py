@@ -11,10 +11,10 @@ from shared.contracts.complaints import Document, unknown
 from shared.contracts.fields import Command, Key, Name, Text
 from shared.contracts.look_answer import MayLook
 from shared.contracts.planstep import PlanStep
+from shared.domain.author import Author
 from shared.domain.config import LIMITS
 from shared.domain.errors import Rejected
 from shared.domain.plan import (
-    Author,
     DroppedCheck,
     OnFailure,
     Plan,

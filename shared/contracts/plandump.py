@@ -5,10 +5,10 @@ from typing import Any
 import yaml
 
 from shared.contracts.agentwork import dump_work, span
+from shared.domain.author import PlanningRole
 from shared.domain.plan import (
     OnFailure,
     Plan,
-    PlanningRole,
     Recovery,
     Step,
     Subtask,

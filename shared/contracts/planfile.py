@@ -13,14 +13,13 @@ from shared.contracts.documents import (
 from shared.contracts.origin import Origin
 from shared.contracts.plandump import dump_plan, dump_subtasks
 from shared.contracts.yamltext import YamlText, read_yaml
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.next_step import Advice, Blank, NextStep, edit_file
 from shared.domain.plan import (
-    Author,
     OnFailure,
     Plan,
-    PlanningRole,
     Recovery,
     Step,
     Subtask,

@@ -15,8 +15,9 @@ from shared.contracts.fields import Goal, Name, Text
 from shared.contracts.look_answer import MayLook
 from shared.contracts.project import DevTask, Moment, ProjectAnalysis, ProjectPlan
 from shared.domain.agent import AgentWork
+from shared.domain.author import Author
 from shared.domain.errors import Rejected
-from shared.domain.plan import Author, Plan, Step, Subtask, SubtaskKind, check_steps
+from shared.domain.plan import Plan, Step, Subtask, SubtaskKind, check_steps
 
 _LONGEST_TITLE = 200
 

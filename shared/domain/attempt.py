@@ -11,6 +11,7 @@ from typing import Any
 from shared.domain.agent import ExecutionMode
 from shared.domain.compliance import Violation
 from shared.domain.containment import Networks
+from shared.domain.outcome import COUNTED, Outcome
 from shared.domain.prediction import Prediction
 from shared.domain.preview import Preview
 from shared.domain.question import Question
@@ -18,33 +19,7 @@ from shared.domain.spending import CapReached
 from shared.domain.transcript import RunnerOutput
 from shared.domain.workspace import WorkspaceRemarks
 
-
-class Outcome(StrEnum):
-    """What came of an attempt; only the first three leave the subtask done."""
-
-    OK = "ok"
-    SATISFIED = "satisfied"  # the check was green before anything ran
-    SIMULATED = "simulated"  # dry run
-    FAILED = "failed"  # exit code other than 0
-    CHECK_FAILED = "check_failed"  # exit code 0, but the check is red (X20)
-    TIMED_OUT = "timed_out"
-    PRECONDITION_UNMET = "precondition_unmet"
-    DENIED = "denied"  # the guard forbids it
-    NEEDS_APPROVAL = "needs_approval"
-    BLOCKED = "blocked"  # something it needs has failed (X3): not an attempt that counts
-    CANCELLED = "cancelled"
-    UNKNOWN = "unknown"  # it was started, and nobody can say how it ended
-    NEEDS_INPUT = "needs_input"  # it asks what only a person knows: no error
-    OVER_BUDGET = "over_budget"  # its next call to a model could not be paid: no error
-
-
 _PROCESS = re.compile(r"(\d+)\((.*)\)", re.DOTALL)
-
-GREEN = frozenset({Outcome.OK, Outcome.SATISFIED, Outcome.SIMULATED})
-COUNTED = frozenset(
-    {Outcome.FAILED, Outcome.CHECK_FAILED, Outcome.TIMED_OUT, Outcome.PRECONDITION_UNMET}
-)
-"""The outcomes that count as one error each (X1, X3, X20)."""
 
 
 class Answer(StrEnum):

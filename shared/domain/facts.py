@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from shared.domain.approval import ApprovalRequest
+from shared.domain.author import Author
 from shared.domain.budget import Ending
 from shared.domain.config import Policy, Value
 from shared.domain.delivery import Published
@@ -35,7 +36,7 @@ from shared.domain.person_facts import (
     RecordsSettled,
     SpendingAllowed,
 )
-from shared.domain.plan import Author, DroppedCheck, Plan, Step, Subtask
+from shared.domain.plan import DroppedCheck, Plan, Step, Subtask
 from shared.domain.question import Question
 from shared.domain.records import HostRecord
 from shared.domain.spending import Unpaid
@@ -96,11 +97,10 @@ class PassStarted(OfPass):
 class PassFinished(OfPass):
     """A pass ended; `errors` counts its errors and those of the pass that it continues.
 
-    `asked` holds the texts that wait for a person's approval, `question` the question to a person,
-    if the pass ended for one of these; `error_class` is the kind of its last error. `records` holds
-    what the target has recorded and the database does not know, and `unpaid` what an agent could
-    not pay, if the pass ended for that. `published` is what it has to deliver, if anything;
-    `repeated` says that it was refused because the same was rejected before.
+    `asked` holds the texts that wait for an approval, `question` what a person is asked, if it
+    ended for that; `error_class` is the kind of its last error. `records` holds what the target has
+    recorded and the database does not know, `unpaid` what an agent could not pay. `published` is
+    what it has to deliver; `repeated`: it was refused, as the same was rejected before.
     """
 
     ending: Ending

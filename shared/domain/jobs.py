@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from shared.domain.plan import PlanningRole
+from shared.domain.author import PlanningRole
 
 
 class JobKind(StrEnum):

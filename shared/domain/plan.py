@@ -6,15 +6,8 @@ from enum import StrEnum
 from typing import TypeVar
 
 from shared.domain.agent import AgentWork
+from shared.domain.author import Author
 from shared.domain.errors import Defect, Rejected
-
-
-class PlanningRole(StrEnum):
-    """Who can plan; the value is the role's name in the configuration."""
-
-    PLANNER = "planner"
-    SUBTASK_PLANNER = "subtask_planner"
-    HUMAN = "human"
 
 
 class Recovery(StrEnum):
@@ -40,21 +33,6 @@ class SubtaskKind(StrEnum):
     COMMAND = "command"
     CODE = "code"
     AGENT = "agent"
-
-
-@dataclass(frozen=True, slots=True)
-class Author:
-    """The role and the backend that planned a step; its bundles go back to it (S0.47).
-
-    As text it is one word: `human`, or `subtask_planner/runbook`.
-    """
-
-    role: PlanningRole
-    backend: str
-
-    def __str__(self) -> str:
-        role = self.role.value
-        return role if role == self.backend else f"{role}/{self.backend}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from shared.domain.approval import Approval
+from shared.domain.author import Author
 from shared.domain.config import Policy
-from shared.domain.plan import Author, Plan, Subtask
+from shared.domain.plan import Plan, Subtask
 from shared.domain.question import Question
 from shared.domain.task import RunPhase
 

@@ -40,9 +40,9 @@ from shared.contracts.fields import Text
 from shared.contracts.origin import Origin
 from shared.contracts.planfile import plan_in, revision_in
 from shared.contracts.project_answer import AnalysisAnswer, DevTaskAnswer, ProjectAnswer
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import Policy
 from shared.domain.errors import ReplanError
-from shared.domain.plan import Author, PlanningRole
 from shared.runbook import template
 
 

@@ -7,17 +7,9 @@ from typing import Any, Final
 from sqlalchemy import Connection, delete, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from shared.domain.attempt import (
-    AgentResult,
-    Answer,
-    Attempt,
-    CommandResult,
-    EndedBy,
-    Outcome,
-    Ran,
-    Unknown,
-)
+from shared.domain.attempt import AgentResult, Answer, Attempt, CommandResult, EndedBy, Ran, Unknown
 from shared.domain.jobs import Claim
+from shared.domain.outcome import Outcome
 from shared.domain.prediction import Prediction
 from shared.domain.preview import Preview
 from shared.store.attempt_columns import result_columns

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.acts.submission import Submission
-from shared.domain.attempt import Outcome
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import Policy
-from shared.domain.plan import Author, OnFailure, Plan, PlanningRole, Recovery, Step, Subtask
+from shared.domain.outcome import Outcome
+from shared.domain.plan import OnFailure, Plan, Recovery, Step, Subtask
 from shared.domain.task import TaskPhase
 from tests.chaos.ledger import Ledger
 from tests.chaos.orders import Known, Order, Try

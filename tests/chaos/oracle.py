@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from shared.domain.attempt import Outcome
 from shared.domain.jobs import ROLES
+from shared.domain.outcome import Outcome
 from tests.chaos.evidence import Evidence
 from tests.chaos.ledger import Record
 from tests.chaos.orders import Book, Known, Order, PassOnHost, Try

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from orchestrator.acts.submission import Submission
-from shared.domain.attempt import Outcome
+from shared.domain.outcome import Outcome
 from shared.domain.task import TaskPhase
 
 

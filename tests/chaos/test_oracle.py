@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from orchestrator.acts.submission import Submission
-from shared.domain.attempt import Outcome
 from shared.domain.config import Policy
+from shared.domain.outcome import Outcome
 from shared.domain.task import TaskPhase
 from tests.chaos.evidence import Evidence
 from tests.chaos.ledger import Ledger, Record

@@ -6,8 +6,8 @@ from collections.abc import Callable, Generator
 import pytest
 
 from shared.domain.agent import AgentWork
-from shared.domain.attempt import Outcome
 from shared.domain.errors import Defect
+from shared.domain.outcome import Outcome
 from shared.domain.plan import SubtaskKind
 from shared.secrets.sent import SentSubtask, as_sent
 from tests.fakes.scripted_agents import ScriptedBench, ScriptedRunner

@@ -7,6 +7,7 @@ import pytest
 
 from orchestrator.coordinator import Coordinator
 from orchestrator.ports import Ledger, Unit
+from shared.domain.author import Author, PlanningRole
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.facts import (
@@ -18,7 +19,7 @@ from shared.domain.facts import (
     StepRevised,
 )
 from shared.domain.jobs import Job, JobKind
-from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask
+from shared.domain.plan import Plan, Step, Subtask
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
 from shared.store.database import Database
 from tests.contract.store_under_test import LEASE, MemoryUnderTest, SqlUnderTest, StoreUnderTest

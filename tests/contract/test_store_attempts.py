@@ -10,15 +10,8 @@ import pytest
 from orchestrator.coordinator import Coordinator
 from orchestrator.core.state import WaitsFor
 from shared.domain.approval import Approval, ApprovalScope
-from shared.domain.attempt import (
-    SAID,
-    Answer,
-    Attempt,
-    CommandResult,
-    EndedBy,
-    Outcome,
-    Unknown,
-)
+from shared.domain.attempt import SAID, Answer, Attempt, CommandResult, EndedBy, Unknown
+from shared.domain.author import Author, PlanningRole
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.facts import (
@@ -33,7 +26,8 @@ from shared.domain.facts import (
 )
 from shared.domain.ids import attempt_key
 from shared.domain.jobs import Job, JobKind
-from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask
+from shared.domain.outcome import Outcome
+from shared.domain.plan import Plan, Step, Subtask
 from shared.domain.prediction import Prediction
 from shared.domain.task import StepPhase, TaskPhase
 from shared.store.database import Database

@@ -7,9 +7,10 @@ import pytest
 
 from orchestrator.core.cleanup_rules import CLEANUP_TRIES
 from orchestrator.core.state import StepState
-from shared.domain.attempt import Attempt, Outcome
+from shared.domain.attempt import Attempt
 from shared.domain.facts import CancelRequested, CleanupFinished, JobFailed
 from shared.domain.jobs import Job, JobKind
+from shared.domain.outcome import Outcome
 from shared.domain.task import StepPhase, TaskPhase
 from shared.store.database import Database
 from tests.contract.store_under_test import LEASE, MemoryUnderTest, SqlUnderTest, StoreUnderTest

@@ -33,11 +33,12 @@ from orchestrator.core.decisions import (
 )
 from orchestrator.core.state import RunState, TaskState
 from orchestrator.rows import job_of
-from shared.domain.attempt import Answer, Attempt, Outcome
+from shared.domain.attempt import Answer, Attempt
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, ReplanError
 from shared.domain.facts import CommandLeftRunning, Fact, TaskSubmitted
 from shared.domain.jobs import SPARED, Job, JobKind
+from shared.domain.outcome import Outcome
 from shared.domain.plan import Plan
 from shared.domain.task import StepPhase
 from shared.fact_wire import decode_fact, encode_fact
@@ -91,9 +92,8 @@ class MemoryStore:
         task_id = len(self.tasks) + 1
         run_ids = tuple(range(len(self.runs) + 1, len(self.runs) + 1 + len(targets)))
         self.tasks[task_id] = to_json(TaskState(policy=policy))
-        for run_id in run_ids:
-            self.runs[run_id] = to_json(RunState(id=run_id))
-            self.task_of[run_id] = task_id
+        self.runs |= {run_id: to_json(RunState(id=run_id)) for run_id in run_ids}
+        self.task_of |= dict.fromkeys(run_ids, task_id)
         self.send([(task_id, None, TaskSubmitted(policy, run_ids, plan))])
         return task_id
 

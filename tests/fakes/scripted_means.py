@@ -5,16 +5,9 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from shared.domain.attempt import (
-    AgentResult,
-    AgentStatus,
-    Attempt,
-    CommandResult,
-    EndedBy,
-    Outcome,
-    Ran,
-)
+from shared.domain.attempt import AgentResult, AgentStatus, Attempt, CommandResult, EndedBy, Ran
 from shared.domain.errors import Defect
+from shared.domain.outcome import Outcome
 from shared.domain.plan import Subtask, SubtaskKind
 from shared.domain.preview import Preview
 from shared.domain.question import Question

@@ -14,10 +14,11 @@ from orchestrator.views.task_lists import list_tasks
 from orchestrator.views.tasks import task_view
 from orchestrator.words.agents import describe_attempt, describe_result
 from orchestrator.words.spending import summary_lines
-from shared.domain.attempt import AgentResult, AgentStatus, Attempt, EndedBy, Outcome
+from shared.domain.attempt import AgentResult, AgentStatus, Attempt, EndedBy
 from shared.domain.config import Policy
 from shared.domain.ids import Ref
 from shared.domain.jobs import Job
+from shared.domain.outcome import Outcome
 from shared.domain.spending import AGENT
 from shared.domain.target import RepositoryNotice
 from shared.domain.transcript import RunnerOutput, Transcript, TranscriptKind, TranscriptLine

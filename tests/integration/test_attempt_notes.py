@@ -12,7 +12,7 @@ from orchestrator.views.attempts import attempt_view
 from orchestrator.views.entries import Noted, Unreadable
 from orchestrator.views.timeline import BEGINNING, Cursor, read_timeline
 from shared.domain.agent import Progress, StuckStrategy
-from shared.domain.attempt import Attempt, Outcome
+from shared.domain.attempt import Attempt
 from shared.domain.attempt_notes import (
     AgentState,
     AttemptNote,
@@ -24,6 +24,7 @@ from shared.domain.attempt_notes import (
 from shared.domain.compliance import ProtocolRule, Severity, Violation
 from shared.domain.ids import Ref
 from shared.domain.jobs import Job
+from shared.domain.outcome import Outcome
 from shared.store import attempt_notes
 from shared.store.attempt_notes import NoteWrite
 from shared.store.database import Database

@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 
 from orchestrator.coordinator import Coordinator
-from shared.domain.attempt import Attempt, Outcome
+from shared.domain.attempt import Attempt
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import Policy
 from shared.domain.errors import Transient
 from shared.domain.facts import CancelRequested, CleanupFinished, JobFailed
 from shared.domain.ids import attempt_key
 from shared.domain.jobs import Job, JobKind
-from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask
+from shared.domain.outcome import Outcome
+from shared.domain.plan import Plan, Step, Subtask
 from shared.store.database import Database
 from tests.contract.store_under_test import SqlUnderTest
 from workers.process.leases import Hold

@@ -11,12 +11,13 @@ import pytest
 from orchestrator.acts.submission import Submission, submit
 from orchestrator.coordinator import Coordinator
 from orchestrator.store import SqlLedger
-from shared.domain.attempt import Attempt, Outcome
+from shared.domain.attempt import Attempt
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.errors import Transient
 from shared.domain.facts import PassFinished
 from shared.domain.jobs import Job
+from shared.domain.outcome import Outcome
 from shared.store import attempts, jobs
 from shared.store.attempts import AttemptWrite, OutputWrite
 from shared.store.database import Database

@@ -15,10 +15,11 @@ import pytest
 from sqlalchemy import text
 
 from orchestrator.coordinator import Coordinator
-from shared.domain.attempt import Attempt, Outcome
+from shared.domain.attempt import Attempt
 from shared.domain.config import Policy
 from shared.domain.ids import subtask_of_key
 from shared.domain.jobs import Job
+from shared.domain.outcome import Outcome
 from shared.domain.spending import Cap
 from shared.settings.server import GatewayKeeps
 from shared.store import attempts, model_calls

@@ -10,9 +10,10 @@ import pytest
 from orchestrator.acts.submission import Submission, submit
 from orchestrator.coordinator import Coordinator
 from orchestrator.store import SqlLedger
-from shared.domain.attempt import Attempt, Outcome
+from shared.domain.attempt import Attempt
 from shared.domain.config import Policy
 from shared.domain.jobs import Job
+from shared.domain.outcome import Outcome
 from shared.store import attempts, jobs
 from shared.store.attempts import AttemptWrite
 from shared.store.database import Database

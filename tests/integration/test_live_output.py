@@ -11,12 +11,13 @@ from orchestrator.coordinator import Coordinator
 from orchestrator.views.timeline import BEGINNING, Cursor, read_timeline
 from orchestrator.words.kinds import MessageKind
 from orchestrator.words.messages import messages_of
-from shared.domain.attempt import Attempt, Outcome
+from shared.domain.attempt import Attempt
 from shared.domain.budget import Ending
 from shared.domain.errors import Defect
 from shared.domain.facts import PassFinished, PassStarted
 from shared.domain.ids import Ref
 from shared.domain.jobs import Job
+from shared.domain.outcome import Outcome
 from shared.domain.preview import Preview
 from shared.store import attempts, inbox, jobs
 from shared.store.attempts import AttemptWrite, OutputWrite

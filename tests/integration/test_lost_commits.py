@@ -15,13 +15,14 @@ from orchestrator.acts.submission import Submission, submit
 from orchestrator.coordinator import Coordinator
 from orchestrator.relay import Relay
 from orchestrator.store import SqlLedger
-from shared.domain.attempt import Attempt, Outcome
+from shared.domain.attempt import Attempt
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.errors import Transient
 from shared.domain.facts import PassFinished
 from shared.domain.jobs import Job, JobKind, QueueName
 from shared.domain.next_step import command_line
+from shared.domain.outcome import Outcome
 from shared.store import attempts, jobs
 from shared.store.attempts import AttemptWrite
 from shared.store.database import Database, InDoubt

@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 from sqlalchemy import text
 
-from shared.domain.attempt import Attempt, Outcome
+from shared.domain.attempt import Attempt
+from shared.domain.outcome import Outcome
 from shared.domain.provenance import Mark, MarkKind
 from shared.store.database import Database
 from tests.contract.store_under_test import claim_pass

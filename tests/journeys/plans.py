@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from shared.domain.plan import Author, Plan, PlanningRole, Recovery, Step, Subtask
+from shared.domain.author import Author, PlanningRole
+from shared.domain.plan import Plan, Recovery, Step, Subtask
 from tests.fakes.model_server import Says
 from tests.unit.planning.given import detail_answer, plan_answer, step_answer, subtask_answer
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.stage import enrol
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import Policy
-from shared.domain.plan import Author, PlanningRole, Recovery
+from shared.domain.plan import Recovery
 from tests.fakes.model_server import ModelServer, Says, model_server
 from tests.journeys.plans import plan, step
 from tests.services.accounts import Account

@@ -4,11 +4,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from orchestrator import waiting_jobs
-from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome
+from shared.domain.attempt import Attempt, CommandResult, EndedBy
 from shared.domain.budget import Ending
 from shared.domain.facts import Fact, PassFinished
 from shared.domain.ids import attempt_key
 from shared.domain.jobs import Job, JobKind
+from shared.domain.outcome import Outcome
 from shared.store import attempts, inbox, jobs
 from shared.store.attempts import AttemptWrite
 from shared.store.database import Database

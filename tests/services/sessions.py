@@ -5,8 +5,9 @@ import json
 from sqlalchemy import Connection, text
 
 from shared.domain.agent import AgentWork
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import Policy
-from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask, SubtaskKind
+from shared.domain.plan import Plan, Step, Subtask, SubtaskKind
 from shared.wire import to_json
 
 _TASK = text("""

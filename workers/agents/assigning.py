@@ -6,10 +6,11 @@ from itertools import accumulate
 
 from shared.contracts.project import DevTask
 from shared.domain.agent import AgentWork, RunnerChoice
-from shared.domain.attempt import AgentResult, Attempt, Outcome
+from shared.domain.attempt import AgentResult, Attempt
 from shared.domain.delivery import issue_id
 from shared.domain.errors import Defect
 from shared.domain.ids import parse_ref
+from shared.domain.outcome import Outcome
 from shared.domain.question import Reply
 from shared.secrets.sent import SentSubtask
 from workers.agents.agent_task import AgentTask

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from shared.domain.agent import AgentWork, RunnerChoice
-from shared.domain.attempt import AgentResult, Attempt, EndedBy, Outcome
+from shared.domain.attempt import AgentResult, Attempt, EndedBy
 from shared.domain.attempt_notes import EntryReason
+from shared.domain.outcome import Outcome
 from workers.agents.fallback import Enter, RunnerEnd, RunnerRun, following
 
 _ENDS = {

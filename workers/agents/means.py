@@ -4,8 +4,9 @@ from collections.abc import Collection, Generator, Iterable
 from contextlib import closing
 
 from shared.domain.agent import AgentRemedy
-from shared.domain.attempt import AgentResult, Attempt, CommandResult, Outcome, Ran
+from shared.domain.attempt import AgentResult, Attempt, CommandResult, Ran
 from shared.domain.errors import Defect
+from shared.domain.outcome import Outcome
 from shared.domain.plan import SubtaskKind
 from shared.domain.preview import Preview
 from shared.domain.question import Question

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from shared.domain.agent import AgentWork
-from shared.domain.attempt import AgentResult, AgentStatus, Attempt, CommandResult, Outcome
+from shared.domain.attempt import AgentResult, AgentStatus, Attempt, CommandResult
 from shared.domain.compliance import ComplianceReport
+from shared.domain.outcome import Outcome
 from shared.domain.question import Question
 from workers.agents.compliance import describe, fails
 from workers.agents.deliverable import DELIVERABLES

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from shared.contracts.deliverables import compose_deliverables
-from shared.domain.attempt import GREEN, AgentResult, Attempt
+from shared.domain.attempt import AgentResult, Attempt
+from shared.domain.outcome import GREEN
 from workers.agents.deliverable import DELIVERABLES
 from workers.deliveries.gates.values import Claim
 

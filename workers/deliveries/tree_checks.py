@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from shared.domain.attempt import CommandResult, EndedBy, Outcome
+from shared.domain.attempt import CommandResult, EndedBy
 from shared.domain.errors import Misconfigured, Rejected, Transient
 from shared.domain.next_step import NextStep
+from shared.domain.outcome import Outcome
 from workers.passes.outcomes import describe_end, outcome_of
 from workers.shells.door import Door
 from workers.shells.ports import Call

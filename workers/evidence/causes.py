@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from shared.domain.attempt import COUNTED, GREEN, AgentResult, Attempt
+from shared.domain.attempt import AgentResult, Attempt
 from shared.domain.cause import Cause, CauseKind
+from shared.domain.outcome import COUNTED, GREEN
 from workers.evidence import answers as read
 from workers.evidence.commands import run_as
 from workers.evidence.failed_assumptions import contradictions, output_of

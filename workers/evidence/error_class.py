@@ -2,8 +2,9 @@
 
 import re
 
-from shared.domain.attempt import Attempt, Outcome
+from shared.domain.attempt import Attempt
 from shared.domain.error_class import ErrorClass
+from shared.domain.outcome import Outcome
 
 _READ_AT_MOST = 16_384
 """Bytes of each stream, from its end, that are read."""

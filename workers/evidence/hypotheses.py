@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
-from shared.domain.attempt import GREEN, AgentResult, Attempt, Outcome
+from shared.domain.attempt import AgentResult, Attempt
+from shared.domain.outcome import GREEN, Outcome
 from workers.evidence.failed_assumptions import last_words
 
 _REFUSED = frozenset({Outcome.DENIED, Outcome.NEEDS_APPROVAL})

@@ -11,11 +11,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from shared.domain.attempt import COUNTED, GREEN
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask
 from shared.domain.cause import TELLING, Cause
 from shared.domain.fix import MOST_TEXT, FailurePattern
 from shared.domain.folders import ROOT, without_folders
+from shared.domain.outcome import COUNTED, GREEN
 from shared.domain.pieces import (
     Piece,
     Varies,

@@ -14,8 +14,8 @@ from shared.contracts.answers import (
 )
 from shared.contracts.complaints import Document, describe
 from shared.contracts.project_answer import ProjectAnswer
+from shared.domain.author import Author, PlanningRole
 from shared.domain.errors import Rejected
-from shared.domain.plan import Author, PlanningRole
 from workers.llm.parsing import NotAnAnswer, object_in
 from workers.llm.schema_forms import without_nulls
 

@@ -18,9 +18,10 @@ from shared.contracts.look_answer import without_looks
 from shared.contracts.project_answer import ProjectAnswer
 from shared.contracts.schemas import schema_of
 from shared.domain.acceptance import dropped_by, keep_checks, missing_checks
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import PLAN, Policy
 from shared.domain.errors import Misconfigured, Rejected
-from shared.domain.plan import Author, Plan, PlanningRole, Subtask, check_subtasks
+from shared.domain.plan import Plan, Subtask, check_subtasks
 from shared.domain.question import Question, Reply
 from shared.guard import Guard, load_site
 from shared.guard.proofs import proof_rules
@@ -33,15 +34,7 @@ from workers.llm.answer_rules import (
     texts_of,
 )
 from workers.llm.calls import CallLog, FaultKind, Model, ModelQuestion, ModelReply
-from workers.llm.judged import (
-    Judged,
-    Review,
-    faults_in,
-    faults_of,
-    judged,
-    no_review,
-    read,
-)
+from workers.llm.judged import Judged, Review, faults_in, faults_of, judged, no_review, read
 from workers.llm.model import LanguageModel
 from workers.llm.planned_agents import planned, replanned, settle_agents
 from workers.llm.planned_project import planned_project

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable
 from enum import Enum
 
-from shared.domain.attempt import GREEN
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask, Progress
 from shared.domain.cause import Cause, describe_cause
+from shared.domain.outcome import GREEN
 from workers.llm.agent_evidence import describe_agent, describe_work
 
 EVIDENCE_CHARS = 60_000

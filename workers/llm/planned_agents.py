@@ -6,8 +6,9 @@ from dataclasses import replace
 from shared.contracts.agent_steps import settle
 from shared.contracts.answers import PlanAnswer
 from shared.domain.agent import HOLDS_TOOLS, AgentWork, RunnerChoice, Watchdog
+from shared.domain.author import Author
 from shared.domain.errors import Rejected
-from shared.domain.plan import Author, Plan, Subtask
+from shared.domain.plan import Plan, Subtask
 from shared.domain.work_before import require_rows
 from workers.llm.review import AnswerFault, AnswerFaultKind
 from workers.planning import AgentOffer, ReplanRequest

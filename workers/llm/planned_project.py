@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from shared.contracts.project_answer import ProjectAnswer
-from shared.domain.plan import Author
+from shared.domain.author import Author
 from workers.llm.judged import Judged, Review, judged
 from workers.llm.planned_agents import settle_agents
 from workers.llm.review import AnswerFault, AnswerFaultKind

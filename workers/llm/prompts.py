@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, replace
 
+from shared.domain.author import PlanningRole
 from shared.domain.bundle import REQUEST, Bundle
 from shared.domain.config import Policy
 from shared.domain.next_step import Advice, Blank, NextStep
-from shared.domain.plan import PlanningRole, Step
+from shared.domain.plan import Step
 from shared.domain.question import Reply, transcript
 from shared.secrets.marks import MEANING
 from workers.llm.calls import ModelQuestion, user_turn

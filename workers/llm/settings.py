@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from shared.domain.author import PlanningRole
 from shared.domain.config import ModelProvider
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
-from shared.domain.plan import PlanningRole
 from shared.settings.server import EFFORTS, ServerSettings
 from workers.llm.prompts import TASKMASTER
 from workers.llm.providers import PROVIDERS, SET_MODEL, ProviderInfo

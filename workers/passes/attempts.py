@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome, Ran
+from shared.domain.attempt import Attempt, CommandResult, EndedBy, Ran
 from shared.domain.errors import Rejected
+from shared.domain.outcome import Outcome
 from shared.domain.records import HostRecord
 from shared.secrets.sent import SentSubtask
 from workers.passes.checks import run_check

@@ -6,8 +6,9 @@ and as looks. A command runs in a preview at most, of which nothing stays (`prev
 
 from dataclasses import dataclass
 
-from shared.domain.attempt import Attempt, CommandResult, Outcome
+from shared.domain.attempt import Attempt, CommandResult
 from shared.domain.errors import Rejected
+from shared.domain.outcome import Outcome
 from shared.domain.prediction import Prediction
 from shared.domain.preview import Preview
 from shared.domain.verdict import Verdict

@@ -3,7 +3,8 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from shared.domain.attempt import GREEN, Answer, Attempt, CommandResult, Outcome
+from shared.domain.attempt import Answer, Attempt, CommandResult
+from shared.domain.outcome import GREEN, Outcome
 from shared.domain.plan import SubtaskKind
 from shared.secrets.sent import SentSubtask
 from workers.passes.ports import PassOrder

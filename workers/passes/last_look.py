@@ -7,7 +7,8 @@ the step is not done: of two checks that exclude each other, one is always red.
 import re
 from collections.abc import Sequence
 
-from shared.domain.attempt import Attempt, Outcome
+from shared.domain.attempt import Attempt
+from shared.domain.outcome import Outcome
 from shared.secrets.sent import SentSubtask
 from workers.passes.context import PassContext
 from workers.passes.history import is_red

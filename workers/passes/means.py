@@ -8,7 +8,8 @@ from collections.abc import Collection, Generator
 from dataclasses import dataclass
 from typing import Protocol
 
-from shared.domain.attempt import Attempt, CommandResult, Outcome, Ran
+from shared.domain.attempt import Attempt, CommandResult, Ran
+from shared.domain.outcome import Outcome
 from shared.domain.plan import SubtaskKind
 from shared.domain.preview import Preview
 from shared.domain.question import Question

@@ -1,7 +1,8 @@
 """The outcome of a command and its check together; pure."""
 
-from shared.domain.attempt import AgentResult, CommandResult, EndedBy, Outcome, Ran, Signal, Unknown
+from shared.domain.attempt import AgentResult, CommandResult, EndedBy, Ran, Signal, Unknown
 from shared.domain.budget import Ending
+from shared.domain.outcome import Outcome
 
 _SIGNALS = {
     Signal.TERM: "ended by TERM",

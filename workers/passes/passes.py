@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
-from shared.domain.attempt import GREEN, AgentResult, Attempt, Outcome
+from shared.domain.attempt import AgentResult, Attempt
 from shared.domain.budget import Ending, threshold_reached
 from shared.domain.config import PLAN
 from shared.domain.errors import Rejected
+from shared.domain.outcome import GREEN, Outcome
 from shared.domain.plan import in_order
 from shared.domain.spending import Unpaid
 from shared.secrets.sent import SentSubtask

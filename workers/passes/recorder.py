@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from shared.domain.attempt import Attempt, CommandResult, Outcome
+from shared.domain.attempt import Attempt, CommandResult
 from shared.domain.ids import attempt_key, look_key, rollback_key
+from shared.domain.outcome import Outcome
 from shared.domain.prediction import Prediction
 from shared.domain.preview import Preview
 from shared.domain.verdict import Verdict

@@ -1,8 +1,9 @@
 """Carries out the rollbacks of a revision before anything else of it starts (S0.56)."""
 
-from shared.domain.attempt import GREEN, Attempt
+from shared.domain.attempt import Attempt
 from shared.domain.budget import Ending
 from shared.domain.config import PLAN
+from shared.domain.outcome import GREEN
 from workers.passes.attempts import Attempts
 from workers.passes.context import PassContext
 from workers.passes.means import Try

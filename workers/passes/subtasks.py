@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Iterable
 
-from shared.domain.attempt import GREEN, Attempt, CommandResult, EndedBy, Outcome
+from shared.domain.attempt import Attempt, CommandResult, EndedBy
 from shared.domain.budget import may_correct
+from shared.domain.outcome import GREEN, Outcome
 from shared.domain.plan import SubtaskKind
 from shared.secrets.sent import SentSubtask
 from workers.passes.attempts import Attempts

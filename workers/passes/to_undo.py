@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from shared.domain.attempt import GREEN, Answer, Attempt, Outcome
+from shared.domain.attempt import Answer, Attempt
+from shared.domain.outcome import GREEN, Outcome
 from shared.domain.plan import Revision, Subtask
 from shared.secrets.sent import rollback_as_sent
 from workers.passes.ports import Undo

@@ -9,8 +9,8 @@ from shared.domain.acceptance import (
     confirm_drops,
     missing_checks,
 )
-from shared.domain.attempt import GREEN
 from shared.domain.config import AUTO
+from shared.domain.outcome import GREEN
 from shared.domain.plan import DroppedCheck, Revision
 from workers.planning import RevisionDraft
 from workers.store import StepBrief

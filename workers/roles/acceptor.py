@@ -11,10 +11,11 @@ from typing import Any
 
 from shared.deliveries.attestation import AttestationKeys, CheckedTree, Checks
 from shared.deliveries.store import PatchStore
-from shared.domain.attempt import Attempt, CommandResult, Outcome
+from shared.domain.attempt import Attempt, CommandResult
 from shared.domain.delivery import Judgement, Rejection
 from shared.domain.delivery_facts import DeliveryJudged
 from shared.domain.errors import ReplanError
+from shared.domain.outcome import Outcome
 from shared.secrets.masking import Masker
 from shared.store import deliveries, jobs, looks
 from shared.store.database import Database

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 
 import structlog
 
-from shared.domain.attempt import GREEN, AgentResult, Attempt, CommandResult, describe_left
+from shared.domain.attempt import AgentResult, Attempt, CommandResult, describe_left
 from shared.domain.bundle import Bundle, LoggedAgent, LoggedAttempt, LoggedSubtask, Progress
 from shared.domain.cause import Cause
 from shared.domain.config import Policy
@@ -13,6 +13,7 @@ from shared.domain.errors import ReplanError
 from shared.domain.facts import BundleReady, Fact
 from shared.domain.host import ConnectionKind, Host
 from shared.domain.ids import Ref
+from shared.domain.outcome import GREEN
 from shared.domain.plan import Revision, Subtask
 from shared.domain.target import Repository
 from shared.store import bundles, jobs

@@ -6,7 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from time import monotonic
 
-from shared.domain.attempt import Attempt, Outcome
+from shared.domain.attempt import Attempt
+from shared.domain.outcome import Outcome
 from shared.secrets.masking import Masker
 from shared.secrets.sent import variables_in
 from shared.store import claims, looks

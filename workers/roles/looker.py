@@ -11,13 +11,14 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from shared.domain.attempt import Attempt, CommandResult, Outcome
+from shared.domain.attempt import Attempt, CommandResult
 from shared.domain.config import Policy
 from shared.domain.containment import ContainmentRule
 from shared.domain.errors import Misconfigured, Rejected, ReplanError, Transient
 from shared.domain.facts import Fact, LooksTaken
 from shared.domain.host import Host
 from shared.domain.look import MOST_LOOKS
+from shared.domain.outcome import Outcome
 from shared.domain.secret import BadName, secret_names
 from shared.domain.verdict import Verdict, VerdictKind
 from shared.guard import hidden_variable

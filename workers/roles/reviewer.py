@@ -21,12 +21,13 @@ from shared.domain.agent import (
     StuckStrategy,
     Watchdog,
 )
-from shared.domain.attempt import Attempt, Outcome
+from shared.domain.attempt import Attempt
 from shared.domain.delivery_facts import DeliveryReviewed
 from shared.domain.errors import Defect, Misconfigured, Rejected, Transient
 from shared.domain.facts import Fact
 from shared.domain.ids import LOOKS, attempt_key
 from shared.domain.next_step import NextStep
+from shared.domain.outcome import Outcome
 from shared.domain.target import Repository
 from shared.secrets.masking import Masker
 from shared.store import claims, looks, rejected_deliveries, reviews

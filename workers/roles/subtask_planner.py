@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 from shared.domain.acceptance import missing_checks
+from shared.domain.author import Author, PlanningRole
 from shared.domain.errors import Defect, Rejected
 from shared.domain.facts import Fact, PlanRevised, StepDetailed, StepHandedUp, StepRevised
 from shared.domain.jobs import Job
 from shared.domain.next_step import Blank, NextStep
-from shared.domain.plan import Author, Plan, PlanningRole, Step, check_steps, check_subtasks
+from shared.domain.plan import Plan, Step, check_steps, check_subtasks
 from shared.domain.question import Reply
 from shared.domain.task import StepPhase
 from shared.guard.proofs import proof_rules

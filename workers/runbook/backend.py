@@ -6,11 +6,12 @@ from pathlib import Path
 
 from shared.contracts.origin import Origin
 from shared.contracts.planfile import plan_in, revision_in
-from shared.domain.attempt import GREEN
+from shared.domain.author import Author, PlanningRole
 from shared.domain.bundle import Bundle
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.next_step import Blank, NextStep
-from shared.domain.plan import Author, Plan, PlanningRole, Recovery, Subtask
+from shared.domain.outcome import GREEN
+from shared.domain.plan import Plan, Recovery, Subtask
 from shared.runbook.entries import Alternative, is_plain
 from shared.runbook.library import read_library
 from shared.runbook.template import fill, parameters_in

@@ -8,7 +8,8 @@ from functools import partial
 from itertools import count
 
 from shared.domain.acceptance import Proofs
-from shared.domain.attempt import Attempt, CommandResult, EndedBy, Outcome, Ran
+from shared.domain.attempt import Attempt, CommandResult, EndedBy, Ran
+from shared.domain.outcome import Outcome
 from shared.domain.plan import SubtaskKind
 from shared.domain.preview import Preview
 from shared.domain.question import Question

@@ -1,7 +1,8 @@
 """The outcome of an attempt whose command is a snippet (S1.26–S1.28, S3.28); pure."""
 
 from shared.contracts.coderesult import CodeResult, result_in
-from shared.domain.attempt import Attempt, CommandResult, Outcome
+from shared.domain.attempt import Attempt, CommandResult
+from shared.domain.outcome import Outcome
 from shared.domain.question import Question
 from shared.secrets.sent import SentSubtask
 

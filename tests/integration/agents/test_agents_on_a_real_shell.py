@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from shared.domain.agent import ExecutionMode, RunnerChoice, Trigger
-from shared.domain.attempt import AgentResult, AgentStatus, Attempt, Outcome
+from shared.domain.attempt import AgentResult, AgentStatus, Attempt
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
+from shared.domain.outcome import Outcome
 from shared.domain.prediction import Prediction
 from shared.domain.question import PassReply, Reply
 from tests.fakes.gateway import scripted_gateway

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from shared.domain.attempt import AgentResult, Outcome
+from shared.domain.attempt import AgentResult
+from shared.domain.outcome import Outcome
 from shared.domain.workspace import LeftOut, Why
 from shared.domain.workspace_limits import WorkspaceLimits
 from tests.integration.agents.conftest import GIT, Driving, agent

@@ -14,9 +14,10 @@ from shared.domain.agent import (
     Trigger,
     Watchdog,
 )
-from shared.domain.attempt import AgentResult, Attempt, EndedBy, Outcome, Signal
+from shared.domain.attempt import AgentResult, Attempt, EndedBy, Signal
 from shared.domain.budget import Ending
 from shared.domain.compliance import ProtocolRule
+from shared.domain.outcome import Outcome
 from tests.fakes.scripted_agents import ScriptedRunner
 from tests.integration.agents.conftest import Driving, agent
 from workers.agents import running

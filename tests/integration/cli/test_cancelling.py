@@ -12,10 +12,10 @@ import pytest
 from orchestrator.acts import attempts
 from orchestrator.acts.post import post
 from orchestrator.core.cleanup_rules import CLEANUP_TRIES
-from shared.domain.attempt import Outcome
 from shared.domain.budget import Ending
 from shared.domain.facts import CommandLeftRunning, Fact, JobFailed
 from shared.domain.jobs import Job, JobKind
+from shared.domain.outcome import Outcome
 from shared.store import inbox
 from tests.integration.cli.calling import Cli
 from tests.services.ring import eventually

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from shared.domain.attempt import Outcome
 from shared.domain.budget import Ending
+from shared.domain.outcome import Outcome
 from tests.integration.cli.calling import Cli
 from tests.services.ring import eventually
 from tests.services.scripted_worker import ScriptedWorker

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from shared.domain.attempt import Outcome
 from shared.domain.budget import Ending
+from shared.domain.outcome import Outcome
 from shared.store import jobs
 from tests.integration.cli.asking import forbid_from_now_on
 from tests.integration.cli.calling import Cli

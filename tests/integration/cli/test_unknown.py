@@ -6,8 +6,9 @@ import jsonschema
 import pytest
 
 from orchestrator.cli.schemas import schema_of
-from shared.domain.attempt import SAID, Answer, Outcome
+from shared.domain.attempt import SAID, Answer
 from shared.domain.budget import Ending
+from shared.domain.outcome import Outcome
 from tests.integration.cli.calling import Cli
 from tests.services.ring import eventually
 from tests.services.scripted_worker import ScriptedWorker

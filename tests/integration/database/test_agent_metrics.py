@@ -11,11 +11,12 @@ from orchestrator.views.agent_metrics import agent_metrics
 from orchestrator.views.repositories import repository_view
 from orchestrator.words.agents import describe_suggestion
 from shared.domain.agent import ExecutionMode
-from shared.domain.attempt import AgentResult, AgentStatus, Attempt, CommandResult, Outcome
+from shared.domain.attempt import AgentResult, AgentStatus, Attempt, CommandResult
 from shared.domain.compliance import ProtocolRule, Severity, Violation
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.ids import Ref
+from shared.domain.outcome import Outcome
 from shared.domain.target import Repository
 from shared.store import attempts, repositories
 from shared.store.attempts import AttemptWrite

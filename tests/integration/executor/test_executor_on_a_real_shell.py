@@ -7,9 +7,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from shared.domain.attempt import CommandResult, Outcome
+from shared.domain.attempt import CommandResult
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
+from shared.domain.outcome import Outcome
 from shared.domain.plan import SubtaskKind
 from shared.guard import Guard, load_site
 from tests.integration.executor.conftest import Carry, NarrowShell

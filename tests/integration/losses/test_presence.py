@@ -13,9 +13,10 @@ from orchestrator.history import compare
 from orchestrator.presence_watch import AWAY, COMPARE_EVERY, SETTLING
 from orchestrator.relay import Relay
 from orchestrator.sweeper import Sweeper
-from shared.domain.attempt import Attempt, Outcome
+from shared.domain.attempt import Attempt
 from shared.domain.errors import Transient
 from shared.domain.facts import CancelRequested
+from shared.domain.outcome import Outcome
 from shared.store import attempts, inbox, presence
 from shared.store.attempts import AttemptWrite
 from shared.store.database import Database

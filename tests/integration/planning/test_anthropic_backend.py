@@ -6,9 +6,9 @@ import re
 import pytest
 
 from shared.contracts.schemas import schema_of
+from shared.domain.author import Author, PlanningRole
 from shared.domain.errors import Rejected
 from shared.domain.next_step import command_line
-from shared.domain.plan import Author, PlanningRole
 from tests.fakes.model_server import KEY, PATH, Asked, Says
 from tests.integration.planning.conftest import Planners
 from tests.unit.planning.given import (

@@ -8,10 +8,11 @@ import pytest
 from orchestrator.acts.approvals import PlacedSteps, texts_to_approve
 from shared.domain.agent import AgentWork
 from shared.domain.approval import SubtaskPart
+from shared.domain.author import Author, PlanningRole
 from shared.domain.errors import Rejected
 from shared.domain.host import LOCALHOST, Host
 from shared.domain.jobs import Claim
-from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask, SubtaskKind
+from shared.domain.plan import Plan, Step, Subtask, SubtaskKind
 from shared.domain.snippet import as_command
 from shared.domain.target import Repository
 from shared.guard import Guard, load_site

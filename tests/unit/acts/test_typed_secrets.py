@@ -8,10 +8,11 @@ import pytest
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.submission import Submission
 from orchestrator.acts.typed_secrets import TypedText, typed_text
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.facts import Fact, QuestionAnswered, RevisionRequested, StepRevised
-from shared.domain.plan import Author, PlanningRole, Subtask
+from shared.domain.plan import Subtask
 from shared.secrets.masking import Masker
 from shared.secrets.value import Secret
 from shared.settings import load_settings

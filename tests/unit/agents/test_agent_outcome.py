@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from shared.domain.agent import AgentWork, ExecutionMode
-from shared.domain.attempt import AgentResult, AgentStatus, CommandResult, Outcome
+from shared.domain.attempt import AgentResult, AgentStatus, CommandResult
+from shared.domain.outcome import Outcome
 from shared.domain.question import Question
 from tests.unit.passes.given import NOON, ended
 from workers.agents.events import EndReason

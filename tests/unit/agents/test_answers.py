@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from shared.domain.agent import AgentWork, RunnerChoice
-from shared.domain.attempt import AgentResult, AgentStatus, Attempt, Outcome
+from shared.domain.attempt import AgentResult, AgentStatus, Attempt
+from shared.domain.outcome import Outcome
 from shared.domain.plan import SubtaskKind
 from shared.domain.question import PassReply, Question, Reply
 from tests.fakes.scripted_agents import ScriptedBench, ScriptedRunner

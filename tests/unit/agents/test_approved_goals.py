@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from shared.domain.agent import AgentRemedy, AgentWork, RunnerChoice
-from shared.domain.attempt import AgentResult, AgentStatus, Attempt, Outcome
+from shared.domain.attempt import AgentResult, AgentStatus, Attempt
 from shared.domain.budget import Ending
 from shared.domain.config import PLAN, Policy
+from shared.domain.outcome import Outcome
 from shared.domain.plan import SubtaskKind
 from tests.fakes.scripted_agents import ScriptedBench, ScriptedRunner
 from tests.fakes.scripted_shell import ScriptedShell

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from shared.domain.agent import AgentWork, RunnerChoice, StuckStrategy, Trigger, Watchdog
-from shared.domain.attempt import AgentResult, AgentStatus, Attempt, EndedBy, Outcome
+from shared.domain.attempt import AgentResult, AgentStatus, Attempt, EndedBy
 from shared.domain.attempt_notes import EntryReason
+from shared.domain.outcome import Outcome
 from tests.unit.passes.given import NOON, attempt
 from workers.agents.chain import entry_of, in_hand, next_runner
 

@@ -9,9 +9,10 @@ import pytest
 from shared.contracts.deliverables import validate_deliverables
 from shared.domain.agent import AgentWork
 from shared.domain.attempt import AgentStatus
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import Policy
 from shared.domain.host import LOCALHOST
-from shared.domain.plan import Author, PlanningRole, Step, Subtask, SubtaskKind
+from shared.domain.plan import Step, Subtask, SubtaskKind
 from shared.secrets.sent import as_sent
 from workers.agents.assigning import Assigning
 from workers.agents.deliverable import DELIVERABLES, schema

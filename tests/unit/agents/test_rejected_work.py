@@ -4,8 +4,9 @@ import json
 
 from shared.contracts.project import DevTask
 from shared.domain.agent import AgentWork
+from shared.domain.author import Author, PlanningRole
 from shared.domain.delivery import Rejection
-from shared.domain.plan import Author, PlanningRole, Step, Subtask, SubtaskKind
+from shared.domain.plan import Step, Subtask, SubtaskKind
 from shared.domain.rejected_delivery import RejectedDelivery
 from workers.agents.development import dev_task
 from workers.agents.task_text import Assignment

@@ -3,8 +3,9 @@
 from datetime import UTC, datetime
 
 from shared.domain.agent import ExecutionMode
-from shared.domain.attempt import AgentResult, AgentStatus, EndedBy, Outcome, Signal
+from shared.domain.attempt import AgentResult, AgentStatus, EndedBy, Signal
 from shared.domain.compliance import ProtocolRule, Severity, Violation
+from shared.domain.outcome import Outcome
 from shared.wire import from_json, to_json
 from workers.passes.outcomes import outcome_of
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from shared.domain.agent import AgentWork, RunnerChoice
-from shared.domain.attempt import AgentResult, AgentStatus, Attempt, EndedBy, Outcome
+from shared.domain.attempt import AgentResult, AgentStatus, Attempt, EndedBy
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
+from shared.domain.outcome import Outcome
 from shared.domain.plan import Subtask, SubtaskKind
 from shared.domain.spending import Cap, CapReached
 from tests.fakes.scripted_agents import ScriptedBench, ScriptedRunner

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from structlog.testing import capture_logs
 
 from shared.domain.agent import AgentWork, Compliance, ExecutionMode
-from shared.domain.attempt import AgentResult, Attempt, Outcome
+from shared.domain.attempt import AgentResult, Attempt
 from shared.domain.attempt_notes import TaskValidated
 from shared.domain.budget import Ending
+from shared.domain.outcome import Outcome
 from shared.domain.plan import SubtaskKind
 from shared.secrets.sent import as_sent
 from tests.fakes.scripted_agents import ScriptedBench, ScriptedRunner

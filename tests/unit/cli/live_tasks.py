@@ -10,10 +10,11 @@ from orchestrator.views.interventions import InterventionView
 from orchestrator.views.live import LiveTask, OpenJob, RunningAttempt
 from orchestrator.views.steps import StepLine
 from orchestrator.views.tasks import RunView, TaskView
-from shared.domain.attempt import Outcome
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import Policy
 from shared.domain.ids import Ref
-from shared.domain.plan import Author, OnFailure, PlanningRole, Recovery
+from shared.domain.outcome import Outcome
+from shared.domain.plan import OnFailure, Recovery
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
 
 BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -19,13 +19,15 @@ from orchestrator.views.tasks import RunView, TaskView
 from orchestrator.words.kinds import Tone
 from orchestrator.words.messages import words_of
 from orchestrator.words.report import markdown
-from shared.domain.attempt import AgentStatus, Outcome
+from shared.domain.attempt import AgentStatus
+from shared.domain.author import Author, PlanningRole
 from shared.domain.cause import Cause, CauseKind
 from shared.domain.config import Policy
 from shared.domain.delivery import Rejection
 from shared.domain.ids import parse_ref
 from shared.domain.next_step import NextStep
-from shared.domain.plan import Author, OnFailure, PlanningRole, Recovery
+from shared.domain.outcome import Outcome
+from shared.domain.plan import OnFailure, Recovery
 from shared.domain.rejected_delivery import RejectedDelivery
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
 from shared.visible import visible

@@ -10,8 +10,9 @@ from shared.contracts.agent_answers import offer_agents
 from shared.contracts.answers import DetailAnswer, PlanAnswer
 from shared.contracts.schemas import schema_of
 from shared.domain.agent import AgentWork
+from shared.domain.author import Author, PlanningRole
 from shared.domain.errors import Rejected
-from shared.domain.plan import Author, PlanningRole, SubtaskKind
+from shared.domain.plan import SubtaskKind
 from shared.guard import Guard, load_site
 from shared.guard.proofs import proof_rules
 from tests.unit.planning.given import detail_answer, plan_answer, step_answer, subtask_answer

@@ -7,8 +7,9 @@ from pydantic import ValidationError
 
 from shared.contracts.answers import DetailAnswer, PlanAnswer, RefineAnswer, RevisionAnswer
 from shared.contracts.complaints import Document, describe
+from shared.domain.author import Author, PlanningRole
 from shared.domain.errors import Rejected
-from shared.domain.plan import Author, OnFailure, PlanningRole, Recovery, SubtaskKind
+from shared.domain.plan import OnFailure, Recovery, SubtaskKind
 from tests.unit.planning.given import (
     detail_answer,
     plan_answer,

@@ -18,17 +18,9 @@ from shared.domain.agent import (
     Trigger,
     Watchdog,
 )
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import AUTONOMIES, Policy
-from shared.domain.plan import (
-    Author,
-    OnFailure,
-    Plan,
-    PlanningRole,
-    Recovery,
-    Step,
-    Subtask,
-    SubtaskKind,
-)
+from shared.domain.plan import OnFailure, Plan, Recovery, Step, Subtask, SubtaskKind
 from shared.domain.secret import BadName, names_secret, secret_names
 from shared.visible import visible
 

@@ -3,8 +3,9 @@
 import pytest
 
 from shared.contracts.planfile import load_plan, load_revision
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import Policy
-from shared.domain.plan import Author, OnFailure, Plan, PlanningRole, Recovery, SubtaskKind
+from shared.domain.plan import OnFailure, Plan, Recovery, SubtaskKind
 
 POLICY = Policy(subtask_timeout=42)
 

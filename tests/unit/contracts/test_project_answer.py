@@ -7,8 +7,9 @@ from pydantic import ValidationError
 
 from shared.contracts.project import ProjectPlan
 from shared.contracts.project_answer import ProjectAnswer
+from shared.domain.author import Author, PlanningRole
 from shared.domain.errors import Rejected
-from shared.domain.plan import Author, PlanningRole, SubtaskKind
+from shared.domain.plan import SubtaskKind
 
 AUTHOR = Author(PlanningRole.PLANNER, "anthropic")
 ANALYSIS = {

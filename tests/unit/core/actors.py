@@ -8,9 +8,10 @@ from orchestrator.core.state import StepState, WaitsFor
 from shared.domain import facts as f
 from shared.domain.approval import Approval, ApprovalScope, plan_digest
 from shared.domain.attempt import Answer
+from shared.domain.author import PlanningRole
 from shared.domain.budget import Ending
 from shared.domain.jobs import JobKind
-from shared.domain.plan import Plan, PlanningRole
+from shared.domain.plan import Plan
 from shared.domain.question import Question
 from shared.domain.task import StepPhase
 from tests.unit.core.accidents import cancel_attempt, lose_worker, meet_another_key

@@ -5,6 +5,7 @@ from random import Random
 
 from orchestrator.core.state import StepState, WaitsFor
 from shared.domain import facts as f
+from shared.domain.author import Author
 from shared.domain.config import (
     ASK,
     AT_ONCE,
@@ -17,15 +18,7 @@ from shared.domain.config import (
     Policy,
     Value,
 )
-from shared.domain.plan import (
-    Author,
-    OnFailure,
-    Plan,
-    Recovery,
-    Step,
-    check_steps,
-    default_dependencies,
-)
+from shared.domain.plan import OnFailure, Plan, Recovery, Step, check_steps, default_dependencies
 from shared.domain.records import RecordsAnswer
 from shared.domain.spending import Cap, CapReached, Unpaid
 from tests.unit.core.given import BY_HAND, PLANNER, SUBTASK_PLANNER, bare, step

@@ -8,12 +8,13 @@ from orchestrator.core.decisions import Decision
 from orchestrator.core.machine import advance
 from orchestrator.core.state import RunState, StepState, TaskState, WaitsFor
 from shared.domain import facts as f
+from shared.domain.author import Author, PlanningRole
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.delivery import Acceptance, Published, Stage
 from shared.domain.jobs import JobKind
 from shared.domain.look import Look
-from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask
+from shared.domain.plan import Plan, Step, Subtask
 from shared.domain.task import RunPhase, StepPhase, TaskPhase
 
 SUBTASK_PLANNER = Author(PlanningRole.SUBTASK_PLANNER, "anthropic")

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from orchestrator.core.decisions import Enqueue
 from orchestrator.core.state import RunState
+from shared.domain.author import PlanningRole
 from shared.domain.delivery import Acceptance
 from shared.domain.jobs import JobKind
-from shared.domain.plan import PlanningRole
 
 
 @dataclass

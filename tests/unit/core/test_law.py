@@ -19,11 +19,11 @@ from orchestrator.core.state import RunState, TaskState, WaitsFor
 from orchestrator.core.transitions import MOVES_NO_STEP, STEP_TRANSITIONS, TASK_TRANSITIONS
 from shared.domain import facts as f
 from shared.domain.attempt import Answer
+from shared.domain.author import PlanningRole
 from shared.domain.budget import Ending
 from shared.domain.delivery import CheckpointEnding, Judgement
 from shared.domain.errors import Defect
 from shared.domain.jobs import JobKind, LossSign, QueueName, queue_of
-from shared.domain.plan import PlanningRole
 from shared.domain.records import RecordsAnswer
 from shared.domain.spending import SPENDING, Cap, CapReached, Unpaid
 from shared.domain.task import RunPhase, StepPhase

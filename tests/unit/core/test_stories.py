@@ -3,11 +3,12 @@
 from orchestrator.core.decisions import Enqueue, OpenIntervention
 from orchestrator.core.intervention_kind import InterventionKind
 from shared.domain.approval import ApprovalRequest, Subject, SubtaskPart, SubtaskPlace
+from shared.domain.author import PlanningRole
 from shared.domain.budget import Ending
 from shared.domain.facts import PassFinished, ResumeRequested
 from shared.domain.host import LOCALHOST
 from shared.domain.jobs import JobKind, QueueName, queue_of
-from shared.domain.plan import PlanningRole, Recovery
+from shared.domain.plan import Recovery
 from shared.domain.task import COARSE, RunPhase, StepPhase
 from tests.unit.core.given import PLANNER, Run, running, step
 

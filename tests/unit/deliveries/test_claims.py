@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from shared.contracts.deliverables import validate_deliverables
-from shared.domain.attempt import AgentResult, AgentStatus, Attempt, Outcome
+from shared.domain.attempt import AgentResult, AgentStatus, Attempt
 from shared.domain.errors import Rejected
+from shared.domain.outcome import Outcome
 from workers.agents.deliverable import DELIVERABLES
 from workers.deliveries.claims import claim_of
 

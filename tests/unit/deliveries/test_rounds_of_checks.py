@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from shared.domain.attempt import CommandResult, EndedBy, Outcome, Unknown
+from shared.domain.attempt import CommandResult, EndedBy, Unknown
 from shared.domain.errors import Rejected, Transient
+from shared.domain.outcome import Outcome
 from shared.domain.verdict import Verdict, VerdictKind
 from tests.fakes.scripted_shell import ScriptedShell
 from workers.acceptances import JudgementPlace

@@ -10,14 +10,8 @@ from shared.domain.acceptance import (
     keep_checks,
     missing_checks,
 )
-from shared.domain.plan import (
-    Author,
-    DroppedCheck,
-    PlanningRole,
-    Revision,
-    Subtask,
-    check_subtasks,
-)
+from shared.domain.author import Author, PlanningRole
+from shared.domain.plan import DroppedCheck, Revision, Subtask, check_subtasks
 
 AUTHOR = Author(PlanningRole.SUBTASK_PLANNER, "anthropic")
 

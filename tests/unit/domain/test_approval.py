@@ -17,8 +17,9 @@ from shared.domain.approval import (
     plan_digest,
     statement,
 )
+from shared.domain.author import Author, PlanningRole
 from shared.domain.host import ConnectionKind, Host
-from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask, SubtaskKind
+from shared.domain.plan import Plan, Step, Subtask, SubtaskKind
 from shared.domain.target import Repository
 from shared.wire import from_json, to_json
 

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.domain.author import Author, PlanningRole
 from shared.domain.errors import Rejected
 from shared.domain.plan import (
-    Author,
     Plan,
-    PlanningRole,
     Step,
     Subtask,
     check_steps,

@@ -5,14 +5,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from shared.domain.attempt import COUNTED, GREEN, Attempt, CommandResult, Outcome
+from shared.domain.attempt import Attempt, CommandResult
+from shared.domain.author import PlanningRole
 from shared.domain.bundle import REQUEST
 from shared.domain.config import BACKENDS, LIMITS, TASKMASTERS, Policy
 from shared.domain.errors import Defect, Misconfigured, Rejected, ReplanError, Transient
 from shared.domain.host import LOCALHOST, ConnectionKind
 from shared.domain.jobs import JobKind, QueueName, queue_of
 from shared.domain.next_step import NextStep, command_line
-from shared.domain.plan import PlanningRole
+from shared.domain.outcome import COUNTED, GREEN, Outcome
 from shared.domain.task import (
     COARSE,
     ENDED_RUN,

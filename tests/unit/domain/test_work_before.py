@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from shared.domain.plan import Author, PlanningRole, Step
+from shared.domain.author import Author, PlanningRole
+from shared.domain.plan import Step
 from shared.domain.work_before import work_before
 
 HUMAN = Author(PlanningRole.HUMAN, "human")

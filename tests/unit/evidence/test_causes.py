@@ -2,8 +2,8 @@
 
 import pytest
 
-from shared.domain.attempt import Outcome
 from shared.domain.cause import describe_cause
+from shared.domain.outcome import Outcome
 from tests.unit.evidence.given import (
     IN_USE,
     JOB_FAILED,

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from shared.domain.attempt import Attempt, CommandResult, Outcome
+from shared.domain.attempt import Attempt, CommandResult
 from shared.domain.error_class import ErrorClass
+from shared.domain.outcome import Outcome
 from tests.unit.shells.test_held_locks import HELD_BY_NOBODY, HELD_BY_SOMEBODY
 from workers.evidence.error_class import class_of
 

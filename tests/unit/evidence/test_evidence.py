@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from shared.domain.attempt import Outcome
+from shared.domain.outcome import Outcome
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.passes.given import ScriptedJudge, attempt, ended
 from workers.evidence.failed_assumptions import (

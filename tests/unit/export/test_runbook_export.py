@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from orchestrator.export.runbook import Runbook, runbook
 from shared.contracts.origin import Origin
 from shared.domain.agent import AgentWork, ExecutionMode, RunnerChoice
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
 from shared.domain.next_step import NextStep
-from shared.domain.plan import Author, Plan, PlanningRole, Step, Subtask, SubtaskKind
+from shared.domain.plan import Plan, Step, Subtask, SubtaskKind
 from tests.unit.fixes.given import subtasks
 from workers.planning import PlanRequest
 from workers.runbook.backend import RunbookBackend

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from shared.domain.attempt import Attempt, CommandResult, Outcome
+from shared.domain.attempt import Attempt, CommandResult
 from shared.domain.attempt_notes import AttemptNote
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import Policy
 from shared.domain.host import LOCALHOST
-from shared.domain.plan import Author, PlanningRole, Recovery, Step, Subtask, default_needs
+from shared.domain.outcome import Outcome
+from shared.domain.plan import Recovery, Step, Subtask, default_needs
 from shared.domain.verdict import ALLOWED, Verdict, VerdictKind
 from shared.secrets.sent import as_sent
 from tests.fakes.scripted_shell import ScriptedShell

@@ -3,10 +3,11 @@
 import pytest
 
 from shared.domain.approval import SubtaskPart
-from shared.domain.attempt import CommandResult, Outcome, Unknown
+from shared.domain.attempt import CommandResult, Unknown
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.errors import Misconfigured
+from shared.domain.outcome import Outcome
 from shared.domain.plan import SubtaskKind
 from shared.domain.preview import Preview
 from shared.domain.snippet import as_command

@@ -4,9 +4,10 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from shared.domain.attempt import Answer, CommandResult, EndedBy, Outcome, Unknown
+from shared.domain.attempt import Answer, CommandResult, EndedBy, Unknown
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
+from shared.domain.outcome import Outcome
 from tests.fakes.scripted_shell import Answer as Says
 from tests.fakes.scripted_shell import ScriptedShell
 from tests.unit.passes.given import MemoryLog, attempt, carried_out, order, subtask

@@ -2,10 +2,10 @@
 
 import pytest
 
-from shared.domain.attempt import Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
+from shared.domain.outcome import Outcome
 from shared.domain.plan import Subtask
 from shared.domain.prediction import Prediction
 from tests.fakes.scripted_shell import Answer, ScriptedShell

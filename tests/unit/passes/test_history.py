@@ -2,9 +2,10 @@
 
 import re
 
-from shared.domain.attempt import Attempt, Outcome
+from shared.domain.attempt import Attempt
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
+from shared.domain.outcome import Outcome
 from shared.domain.plan import Recovery
 from tests.fakes.scripted_shell import Answer, ScriptedAnswer, ScriptedShell
 from tests.unit.passes.given import (

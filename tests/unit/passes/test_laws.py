@@ -6,9 +6,10 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.domain.attempt import GREEN, Attempt, Outcome
+from shared.domain.attempt import Attempt
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
+from shared.domain.outcome import GREEN, Outcome
 from shared.domain.plan import Subtask
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.passes.given import Pass, ScriptedJudge, carried_out, order

@@ -8,12 +8,14 @@ from dataclasses import replace
 import pytest
 
 from shared.domain.approval import SubtaskPart
-from shared.domain.attempt import Attempt, EndedBy, Outcome
+from shared.domain.attempt import Attempt, EndedBy
+from shared.domain.author import Author, PlanningRole
 from shared.domain.budget import Ending
 from shared.domain.config import PLAN, Policy
 from shared.domain.errors import Rejected
 from shared.domain.host import LOCALHOST
-from shared.domain.plan import Author, Plan, PlanningRole, Revision, SubtaskKind
+from shared.domain.outcome import Outcome
+from shared.domain.plan import Plan, Revision, SubtaskKind
 from shared.domain.prediction import Prediction
 from shared.secrets.sent import as_sent
 from tests.fakes.scripted_means import ScriptedMeans, Workshop

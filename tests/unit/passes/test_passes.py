@@ -2,10 +2,10 @@
 
 import pytest
 
-from shared.domain.attempt import Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.errors import Defect, Rejected, Transient
+from shared.domain.outcome import Outcome
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.passes.given import (
     MemoryLog,

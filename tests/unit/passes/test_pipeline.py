@@ -5,8 +5,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.attempt import CommandResult, EndedBy, Outcome
+from shared.domain.attempt import CommandResult, EndedBy
 from shared.domain.budget import Ending
+from shared.domain.outcome import Outcome
 from shared.domain.plan import Subtask
 from tests.fakes.scripted_shell import ScriptedAnswer, ScriptedShell
 from tests.unit.passes.given import (

@@ -2,9 +2,9 @@
 
 import re
 
-from shared.domain.attempt import Outcome
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
+from shared.domain.outcome import Outcome
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.passes.given import (
     MemoryLog,

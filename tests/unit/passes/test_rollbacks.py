@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from shared.domain.approval import SubtaskPart
-from shared.domain.attempt import EndedBy, Outcome, Signal, Unknown
+from shared.domain.attempt import EndedBy, Signal, Unknown
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
 from shared.domain.errors import Rejected
+from shared.domain.outcome import Outcome
 from shared.domain.plan import Subtask
 from shared.secrets.sent import as_sent
 from tests.fakes.scripted_shell import Answer, ScriptedShell

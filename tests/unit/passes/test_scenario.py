@@ -2,9 +2,10 @@
 
 import re
 
-from shared.domain.attempt import CommandResult, Outcome
+from shared.domain.attempt import CommandResult
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
+from shared.domain.outcome import Outcome
 from tests.fakes.scripted_shell import Answer, ScriptedShell
 from tests.unit.passes.given import carried_out, order, subtask
 from workers.evidence.failed_assumptions import failed_assumptions

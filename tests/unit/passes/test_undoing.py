@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain.attempt import Answer, Attempt, Outcome
-from shared.domain.plan import Author, PlanningRole, Revision, Subtask, SubtaskKind
+from shared.domain.attempt import Answer, Attempt
+from shared.domain.author import Author, PlanningRole
+from shared.domain.outcome import Outcome
+from shared.domain.plan import Revision, Subtask, SubtaskKind
 from shared.secrets.sent import as_sent
 from tests.unit.passes.given import attempt, ended
 from workers.passes.to_undo import to_undo

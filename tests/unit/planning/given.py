@@ -3,9 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
+from shared.domain.author import Author, PlanningRole
 from shared.domain.bundle import Bundle, LoggedAttempt, LoggedSubtask
 from shared.domain.config import Policy
-from shared.domain.plan import Author, Plan, PlanningRole, Revision, Step, Subtask
+from shared.domain.plan import Plan, Revision, Step, Subtask
 from workers.planning import DetailRequest, PlanRequest, ReplanRequest, ReviseRequest
 
 PROMPT = "Install PostgreSQL and see that it answers"

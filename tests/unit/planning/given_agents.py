@@ -5,12 +5,14 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from shared.domain.agent import AgentWork, ExecutionMode, RunnerChoice, StuckStrategy, Watchdog
-from shared.domain.attempt import AgentResult, AgentStatus, Attempt, CommandResult, EndedBy, Outcome
+from shared.domain.attempt import AgentResult, AgentStatus, Attempt, CommandResult, EndedBy
+from shared.domain.author import Author, PlanningRole
 from shared.domain.bundle import Bundle
 from shared.domain.compliance import ProtocolRule, Severity, Violation
 from shared.domain.config import Policy
 from shared.domain.host import Host
-from shared.domain.plan import Author, Plan, PlanningRole, Revision, Step, Subtask, SubtaskKind
+from shared.domain.outcome import Outcome
+from shared.domain.plan import Plan, Revision, Step, Subtask, SubtaskKind
 from shared.domain.target import Repository
 from workers.planning import AgentHistory, AgentOffer, PlanRequest, ReviseRequest
 from workers.roles.escalation import compose

@@ -7,8 +7,8 @@ import pytest
 
 from shared.contracts.project_answer import ProjectAnswer
 from shared.domain.agent import AgentWork
+from shared.domain.author import Author, PlanningRole
 from shared.domain.errors import Misconfigured, Rejected
-from shared.domain.plan import Author, PlanningRole
 from shared.guard import Guard, load_site
 from shared.guard.proofs import proof_rules
 from tests.unit.contracts.test_project_answer import answer, task

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from shared.domain.author import Author, PlanningRole
 from shared.domain.bundle import Bundle
 from shared.domain.config import Policy
 from shared.domain.errors import Misconfigured, Rejected
 from shared.domain.next_step import command_line
-from shared.domain.plan import Author, Plan, PlanningRole, Recovery, Revision, Step, Subtask
+from shared.domain.plan import Plan, Recovery, Revision, Step, Subtask
 from tests.unit.planning.given import attempt, bundle
 from workers.planning import DetailRequest, PlanRequest, ReviseRequest
 from workers.runbook.backend import RunbookBackend

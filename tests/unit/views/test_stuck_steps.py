@@ -16,8 +16,8 @@ from orchestrator.views.stuck_steps import (
     diagnose,
 )
 from orchestrator.words.stuck import describe_cure, describe_trouble
+from shared.domain.author import Author, PlanningRole
 from shared.domain.found_on_host import CommandOnHost
-from shared.domain.plan import Author, PlanningRole
 from shared.domain.task import StepPhase
 
 KEY = "R1-1-r0-1-p1-t0"

@@ -22,11 +22,13 @@ from shared.domain.agent import (
     Watchdog,
 )
 from shared.domain.approval import ApprovalRequest, Subject, SubtaskPart, SubtaskPlace
-from shared.domain.attempt import AgentResult, AgentStatus, Attempt, Outcome
+from shared.domain.attempt import AgentResult, AgentStatus, Attempt
+from shared.domain.author import Author, PlanningRole
 from shared.domain.compliance import ProtocolRule, Severity, Violation
 from shared.domain.config import Policy
 from shared.domain.host import LOCALHOST
-from shared.domain.plan import Author, PlanningRole, Step, Subtask, SubtaskKind
+from shared.domain.outcome import Outcome
+from shared.domain.plan import Step, Subtask, SubtaskKind
 from shared.domain.question import Question
 from shared.domain.spending import Cap, CapReached, Unpaid
 from shared.domain.target import Repository

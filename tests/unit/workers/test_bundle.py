@@ -3,11 +3,13 @@
 from dataclasses import fields, replace
 
 from shared.contracts.bundle import bundle_from_json, bundle_to_json
-from shared.domain.attempt import Attempt, Outcome
+from shared.domain.attempt import Attempt
+from shared.domain.author import Author, PlanningRole
 from shared.domain.bundle import REQUEST, Bundle
 from shared.domain.config import Policy
 from shared.domain.host import Host
-from shared.domain.plan import Author, Plan, PlanningRole, Revision, Step, Subtask
+from shared.domain.outcome import Outcome
+from shared.domain.plan import Plan, Revision, Step, Subtask
 from tests.unit.passes.given import NOON, attempt, ended
 from workers.roles.escalation import compose
 from workers.store import StepBrief, TaskBrief

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from shared.domain.author import Author, PlanningRole
 from shared.domain.config import PLAN, Policy
 from shared.domain.host import LOCALHOST
-from shared.domain.plan import Author, PlanningRole, Step, Subtask
+from shared.domain.plan import Step, Subtask
 from shared.guard import Guard, load_site
 from shared.guard.policy.effect_rules import EffectRule
 from shared.secrets.masking import Masker

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from shared.domain.author import Author, PlanningRole
 from shared.domain.errors import Rejected
-from shared.domain.plan import Author, PlanningRole, Revision, Subtask
+from shared.domain.plan import Revision, Subtask
 from workers.repetition import refuse_repetition
 
 AUTHOR = Author(PlanningRole.SUBTASK_PLANNER, "anthropic")
