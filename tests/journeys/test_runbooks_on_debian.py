@@ -46,6 +46,7 @@ echo > /srv/shop/requirements.txt
 echo 'import signal; signal.pause()' > /srv/shop/app.py
 head -c 100000 /dev/urandom > /srv/shop/data
 touch -d '40 days ago' /var/log/shop/app.log.7.gz
+groupadd eva
 """
 
 KEY: Final = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGdXb2Z0aGlzaXNub3RhcmVhbGtleWJ1dGxvbmc0"
@@ -137,3 +138,15 @@ def test_what_ships_is_carried_out_and_leaves_what_is_there(journey: Journey) ->
             print(f"{case.prompt}: {len(questions)} questions")
             journey.comes_to_hold(case.effects, f"what {case.prompt!r} is for")
     assert journey.failures() == []
+    _answer_a_known_error(journey)
+
+
+def _answer_a_known_error(journey: Journey) -> None:
+    """`useradd` fails where a group of that name is there; the alternative asks, too."""
+    journey.ring.replan(
+        *("task", "submit", f"create the user eva with the key {KEY}"),
+        *("--host", "web1", "--planner", "runbook"),
+    )
+    journey.carried_out(journey.newest(), 2)
+    journey.comes_to_hold("grep -q AAAAC3 /home/eva/.ssh/authorized_keys", "the account of eva")
+    assert {outcome for _, outcome in journey.failures()} == {"failed"}
