@@ -9,6 +9,7 @@ from orchestrator.cli.tables import COLOURS, span
 from orchestrator.views.attempts import AttemptLine, OutputPiece
 from orchestrator.views.logs import LoggedAttempt, LogPlace
 from orchestrator.words.failures import describe_codes
+from orchestrator.words.quantities import clock
 from orchestrator.words.transcripts import tell_event, tell_transcript
 from orchestrator.words.visible_text import shown_last
 from shared.domain.ids import Ref
@@ -32,10 +33,12 @@ class LogLines:
         self._rest: dict[tuple[int, str], str] = defaultdict(str)
 
     def begun(self, place: LogPlace, attempt: LoggedAttempt) -> None:
-        """Print what it is: where, its titles, and its command."""
+        """Print what it is: where, when it began, its titles, and its command."""
         self.begun_any = True
         titles = " – ".join(dict.fromkeys(filter(None, (attempt.step_title, attempt.title))))
-        self._console.print(Text.assemble((str(place.ref), "bold"), f" {titles}"), soft_wrap=True)
+        began = clock(attempt.view.attempt.started_at)
+        told = Text.assemble((str(place.ref), "bold"), (f" {began}", "dim"), f" {titles}")
+        self._console.print(told, soft_wrap=True)
         for line in attempt.view.attempt.command.rstrip("\n").split("\n"):
             self._print(place, f"$ {line}", "bold")
 

@@ -33,4 +33,4 @@ def describe(text: ApprovalView) -> Iterator[tuple[str, str]]:
         yield from describe_preview(text.preview)
     for name, said in describe_offer(text.offer) if text.offer else ():
         yield name, visible(said)
-    yield "bound to", f"{text.digest[:16]}, policy {text.policy}"
+    yield "counts for", f"exactly this text ({text.digest[:16]}) under the policy {text.policy}"

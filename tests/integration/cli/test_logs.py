@@ -1,6 +1,7 @@
 """The output of all commands of a task, in order, each line with the place it comes from."""
 
 import json
+import re
 from pathlib import Path
 
 from tests.integration.cli.asking import plain, plan_file
@@ -20,7 +21,8 @@ def test_output_is_read_in_order_of_all_or_of_what_failed(working: Cli, tmp_path
     once = ("--set", "error_threshold_per_step=1", "--set", "auto_correction_enabled=false")
     ref = working.json("task", "submit", "--plan", plan, "--local", *once)["details"]["ref"]
     followed = working("task", "logs", ref, "--follow")
-    assert followed.out.startswith(f"{ref}.1.1#1@localhost Talk – Say three\n")
+    began = rf"{ref}\.1\.1#1@localhost \d\d:\d\d:\d\d Talk – Say three\n"
+    assert re.match(began, followed.out), followed.out
     of_first = [line for line in followed.out.splitlines() if line.startswith("1.1@localhost | ")]
     command, *written, ending = (line.removeprefix("1.1@localhost | ") for line in of_first)
     assert (command, ending.partition(",")[0]) == (f"$ {PAIR}", "ok")
