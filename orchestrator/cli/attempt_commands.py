@@ -133,6 +133,7 @@ def show_(
 ) -> Result:
     """Show an attempt: its command, output, check and times."""
     from orchestrator.views.attempts import attempt_view
+    from orchestrator.words.workers import name_worker
 
     with call.reading() as connection:
         view = attempt_view(connection, parse_ref(ref), full=full)
@@ -156,7 +157,7 @@ def show_(
         show_result(console, view.result, attempt.agent)
         exited = "no exit code" if attempt.exit_code is None else f"exit code {attempt.exit_code}"
         exited = exited if view.result is None else f"it says {view.result.status.value}"
-        console.print(f"  {exited}, {span(attempt.seconds)}, by {plain(view.worker)}")
+        console.print(f"  {exited}, {span(attempt.seconds)}, by {plain(name_worker(view.worker))}")
         left = describe_left(attempt.left_over, attempt.ended_by)
         if left:
             console.print(f"  {plain(left)}", highlight=False)

@@ -5,6 +5,7 @@ from datetime import datetime
 from orchestrator.views.at_work import Awaited, LiveKind, LiveLine
 from orchestrator.words.postponed import describe_remote
 from orchestrator.words.quantities import clock
+from orchestrator.words.workers import name_worker
 
 _AWAITED = {
     Awaited.WORKER: "for a worker",
@@ -38,7 +39,7 @@ def describe_lease(line: LiveLine, now: datetime) -> str:
     """Who has a job, and how fresh its heartbeat is; empty for everything else."""
     if line.kind is not LiveKind.JOB or line.lease_until is None:
         return ""
-    parts = [line.worker or "a worker"]
+    parts = [name_worker(line.worker) if line.worker else "a worker"]
     if line.heartbeat_at is not None:
         age = max(0.0, (now - line.heartbeat_at).total_seconds())
         parts.append(f"heartbeat {age:.0f} s ago")

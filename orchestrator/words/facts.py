@@ -6,6 +6,7 @@ from typing import assert_never
 from orchestrator.words.deliveries import delivery_words
 from orchestrator.words.kinds import MessageKind, Tone, Words
 from orchestrator.words.quantities import count_of
+from orchestrator.words.workers import name_worker
 from shared.domain import facts as f
 from shared.domain.approval import ApprovalScope
 from shared.domain.attempt import Answer
@@ -249,7 +250,8 @@ def _revision(fact: f.StepRevised) -> str:
 
 def _loss(fact: f.WorkerLost) -> str:
     work = _WORK[fact.kind].format(step=fact.step)
-    return f"worker {fact.worker} was lost {work} ({_SIGNS[fact.sign]}): another worker takes over"
+    lost = f"{name_worker(fact.worker)} was lost {work} ({_SIGNS[fact.sign]})"
+    return f"{lost}: another worker takes over"
 
 
 def _allowance(fact: f.SpendingAllowed) -> str:

@@ -1,6 +1,7 @@
 """What is stuck and what cures it, in words."""
 
 from orchestrator.views.stuck_steps import Cure, StuckFinding, Trouble
+from orchestrator.words.workers import name_worker
 from shared.domain.next_step import NextStep
 
 _TROUBLES = {
@@ -25,8 +26,8 @@ _CURES = {
 
 
 def describe_trouble(finding: StuckFinding) -> str:
-    """What is wrong: `its worker no longer renews its lease (executor.1, 75 s ago)`."""
-    details = [finding.worker] if finding.worker else []
+    """What is wrong: `its worker no longer renews its lease (executor 7 on web-1; …)`."""
+    details = [name_worker(finding.worker)] if finding.worker else []
     if finding.seconds is not None:
         details.append(f"last heard of {finding.seconds:.0f} s ago")
     if finding.exit_code is not None:

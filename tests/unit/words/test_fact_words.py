@@ -122,6 +122,6 @@ def test_the_loss_of_a_worker_names_it_and_says_what_follows() -> None:
     assert told is not None
     assert (str(told.ref), told.text) == (
         "T7.2@web1",
-        "worker executor.7@web1 was lost while it carried out step 2 (its connection to the "
+        "executor 7 on web1 was lost while it carried out step 2 (its connection to the "
         "database ended): another worker takes over",
     )
