@@ -5,6 +5,7 @@ import hashlib
 import os
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -360,3 +361,38 @@ def test_root_reads_what_belongs_to_other_accounts(contained: Shell, tmp_path: P
     look = f"cat {theirs}/file && setpriv --reuid 4242 --clear-groups id -u"
     told = contained.run(Call(look, 60, contained=True))
     assert (told.stdout, told.exit_code) == (b"theirs\n4242\n", 0), told.stderr
+
+
+_BELOW = """
+import subprocess, sys
+from contextlib import closing
+from shared.domain.containment import Hidden
+from shared.domain.host import LOCALHOST
+from workers.shells.ports import Call
+from workers.shells.remote.connections import HostConnections
+place = sys.argv[1]
+subprocess.run(["mount", "-t", "tmpfs", "none", f"{place}/merged"], check=True)
+with closing(HostConnections()) as connections:
+    shell = connections.shell(LOCALHOST)
+    print(shell.containment(Hidden(places=(place,))))
+    look = f"ls {place}; true >{place}/merged/file; true >{place}/file; echo seen"
+    print(shell.run(Call(look, 60, contained=True)).stdout.decode())
+print(subprocess.run(["ls", f"{place}/merged"], capture_output=True, text=True).stdout)
+"""
+
+
+@needs_root
+def test_what_is_mounted_below_a_hidden_place_is_out_of_reach(tmp_path: Path) -> None:
+    """As every running container's file system is, below `/var/lib/docker`."""
+    (tmp_path / "hidden" / "merged").mkdir(parents=True)
+    told = tmp_path / "told"  # no pipe: a runner that is still ending would hold it open
+    with told.open("wb") as output:
+        subprocess.run(
+            ["unshare", "--mount", sys.executable, "-c", _BELOW, str(tmp_path / "hidden")],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            check=True,
+            cwd=Path(__file__).parents[3],
+        )
+    assert "missing=None" in told.read_text(), told.read_text()
+    assert told.read_text().endswith("\nseen\n\n\n"), told.read_text()

@@ -142,15 +142,17 @@ seal() { # make every file system read-only that is not in the place
     no readonly
   }
 }
-shown_as_writable() { # print each mount that is not read-only; the last at one place counts
+shown_as_writable() { # print each mount in reach that is not read-only; the last at a place counts
   sed '1!G;h;$!d' /proc/self/mountinfo >"$table"
   seen=$newline
   while read -r _ _ _ _ at with _; do
     case $seen in *"$newline$at$newline"*) continue ;; esac
     seen=$seen$at$newline
     case $at:,$with, in
-    "$place":* | "$place"/*:* | *:,ro,*nosuid*nodev*) ;;
-    *) echo "$at $with" ;;
+    "$place":* | "$place"/*:* | *:,ro,*nosuid*nodev*) continue ;;
+    *\\*) ;; # written another way there than it is called
+    *) [ -e "$at" ] || continue ;; # below what is hidden, or where the account may not go
     esac
+    echo "$at $with"
   done <"$table"
 }
