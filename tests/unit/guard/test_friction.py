@@ -19,6 +19,9 @@ from shared.guard.contained_looks import ContainedLooks
 
 CASES = Path(__file__).parents[2] / "cases" / "guard"
 PLANS = sorted((CASES / "plans").glob("*.yaml"))
+SMALL = "everyday_sixth.jsonl"
+"""A set of 320 commands; all others are larger."""
+
 _TEXTS = ("run", "command", "check", "rollback")
 
 
@@ -92,7 +95,7 @@ def test_no_more_than_a_share_of_what_other_authors_type_asks(
     """Written without a look at the rules: one joins lines as people do, one types them singly."""
     commands = rows(name)[kind]
     asks = [text for text in commands if not guard(profile).judge(text).allowed]
-    assert len(commands) > 120
+    assert len(commands) > (120 if name == SMALL else 200)
     assert len(asks) / len(commands) <= most, asks
 
 
@@ -111,7 +114,7 @@ def test_few_contained_looks_of_other_authors_ask(name: str, most: float) -> Non
     commands = rows(name)["read-only"]
     contained = ContainedLooks(guard(), Guard(looks()))
     asks = [text for text in commands if not contained.verdict(text).allowed]
-    assert len(commands) > 150
+    assert len(commands) > (150 if name == SMALL else 300)
     assert len(asks) / len(commands) <= most, asks
 
 
