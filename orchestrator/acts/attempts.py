@@ -8,7 +8,8 @@ from orchestrator.acts.done import Done
 from orchestrator.acts.post import post
 from orchestrator.acts.verbs import act
 from orchestrator.acts.watch import wait_until
-from orchestrator.views.attempts import AttemptLine, Custody, attempt_view, custody_of
+from orchestrator.views.attempts import AttemptLine, attempt_view
+from orchestrator.views.custody import Custody, custody_of
 from shared.domain.errors import Rejected
 from shared.domain.facts import AttemptCancelRequested
 from shared.domain.ids import Ref

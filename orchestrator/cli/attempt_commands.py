@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from orchestrator.cli.agent_text import show_notes, show_result, show_transcript, show_work
 from orchestrator.cli.completion import tasks
-from orchestrator.cli.intervention_text import mark, show_preview, show_reasons
+from orchestrator.cli.intervention_text import mark, show_reasons
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.session_options import DryRunOption
@@ -16,20 +15,18 @@ from orchestrator.cli.tables import (
     first_line,
     in_colour,
     listing,
-    moment,
     next_step,
     plain,
     span,
     tell_rest,
 )
 from orchestrator.cli.task_commands import TimeoutOption, WaitOption
-from shared.domain.attempt import describe_left
 from shared.domain.ids import parse_ref, parse_step
 from shared.domain.next_step import NextStep
 from shared.domain.outcome import Outcome
 
 if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
-    from orchestrator.views.attempts import AttemptView
+    pass
 
 group = typer.Typer(name="attempt", no_args_is_help=True)
 
@@ -131,67 +128,19 @@ def show_(
     full: Annotated[bool, typer.Option("--full", help="The whole output.")] = False,
     raw: RawOption = False,
 ) -> Result:
-    """Show an attempt: its command, output, check and times."""
+    """Show an attempt: its command, output, check and times; of one that runs, what it is at."""
+    from orchestrator.cli.attempt_text import show_attempt
     from orchestrator.views.attempts import attempt_view
-    from orchestrator.words.workers import name_worker
 
     with call.reading() as connection:
-        view = attempt_view(connection, parse_ref(ref), full=full)
-    attempt = view.attempt
+        view = attempt_view(connection, parse_ref(ref), full=full, live=True)
+    following = NextStep.of("attempt tail", view.attempt.ref) if view.attempt.running else None
 
     def show(console: Console) -> None:
-        console.print(
-            f"[bold]{attempt.ref}[/] {in_colour(attempt.outcome)} {plain(attempt.reason)}"
-        )
-        mark = "$" if view.work is None else "goal:"
-        console.print(f"{mark} {plain(attempt.command)}", highlight=False)
-        show_work(console, view.work)
-        if attempt.look:
-            console.print(f"  a look of its planner, revision {attempt.revision}")
-        if attempt.rollback:
-            console.print(f"  a rollback of revision {attempt.revision}, pass {attempt.pass_no}")
-        if attempt.correction:
-            console.print(f"  corrected by {plain(attempt.correction)}")
-        _show_grounds(console, view)
-        show_notes(console, attempt.notes)
-        show_result(console, view.result, attempt.agent)
-        exited = "no exit code" if attempt.exit_code is None else f"exit code {attempt.exit_code}"
-        exited = exited if view.result is None else f"it says {view.result.status.value}"
-        console.print(f"  {exited}, {span(attempt.seconds)}, by {plain(name_worker(view.worker))}")
-        left = describe_left(attempt.left_over, attempt.ended_by)
-        if left:
-            console.print(f"  {plain(left)}", highlight=False)
-        console.print(f"  {moment(attempt.started_at)} – {moment(attempt.ended_at)}")
-        _show_pass(console, view)
-        read = None if raw else view.transcript
-        if read is not None:
-            console.print("[dim]── what it said and did (--raw: as its program wrote it)[/]")
-            show_transcript(console, read, whole=full)
-        streams = (("stdout", view.stdout), ("stderr", view.stderr))
-        for name, text in streams if read is None else streams[1:]:
-            if text:
-                console.print(f"[dim]── {name}[/]")
-                console.print(plain(text.rstrip("\n")), highlight=False)
-        if view.check_command:
-            console.print(f"[dim]── check (exit code {attempt.check_exit_code})[/]")
-            console.print(f"$ {plain(view.check_command)}", highlight=False)
-            console.print(plain(view.check_output.rstrip("\n")), highlight=False)
+        show_attempt(console, view, full=full, raw=raw)
+        next_step(console, following)
 
-    return Result("attempt.show", view, show)
-
-
-def _show_grounds(console: Console, view: "AttemptView") -> None:
-    """What let it run, and what was seen before."""
-    if view.rule and view.attempt.outcome not in _REFUSED:
-        console.print(f"  let run by the rule {plain(view.rule)}", highlight=False)
-    show_preview(console, view.attempt.preview)
-
-
-def _show_pass(console: Console, view: "AttemptView") -> None:
-    if view.base_sha is not None:
-        console.print(f"  from commit {view.base_sha[:12]}", highlight=False)
-    if view.attempt.running and view.heartbeat_at is not None:
-        console.print(f"  its worker was heard of at {moment(view.heartbeat_at)}")
+    return Result("attempt.show", view, show, next_step=following)
 
 
 @add(group, "tail", example="replan attempt tail T12.2.3@web1")

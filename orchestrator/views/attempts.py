@@ -30,19 +30,6 @@ from shared.store.output import safe_text
 from shared.store.tables import AttemptRow, BlobRow, OutputRow, RunRow
 from shared.wire import from_json
 
-_CUSTODY = text("""
-    SELECT attempts.run_id, attempts.step, attempts.subtask, attempts.number,
-           attempts.outcome = 'running'
-               AND coalesce(bool_or(jobs.state = 'open'), false) AS in_hand,
-           coalesce(bool_or(jobs.cancel_attempt = attempts.key), false) AS cancelled
-    FROM attempts
-    LEFT JOIN jobs ON jobs.run_id = attempts.run_id AND jobs.step = attempts.step
-         AND jobs.revision = attempts.revision AND jobs.pass_no = attempts.pass_no
-         AND jobs.kind = 'execute'
-    WHERE attempts.key = :key
-    GROUP BY attempts.id
-""")
-
 _PLANNED = text("""
     SELECT coalesce(
         (SELECT subtasks FROM revisions
@@ -132,7 +119,9 @@ class AttemptView:
     Its worker has renewed the lease of its pass at `heartbeat_at`, whatever the command printed
     (S2.47). In a repository, `base_sha` is the commit that the work began with, once that is known.
     With `work`, its command is the goal of an agent, and `result` is what that agent did; then the
-    streams are what its runner wrote, and `transcript` is what people read of that.
+    streams are what its runner wrote, and `transcript` is what people read of that. `title` is that
+    of its subtask, and `timeout` what its command may take, in seconds: None for what no plan says,
+    as a look of a planner.
     """
 
     attempt: AttemptLine
@@ -150,22 +139,8 @@ class AttemptView:
     transcript: Transcript | None = None
     base_sha: str | None = None
     heartbeat_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Custody:
-    """Where an attempt belongs, and whether a worker has it.
-
-    It is `in_hand` while it runs and the job of its pass is open, and `cancelled` once that job
-    tells its worker to end it.
-    """
-
-    run_id: int
-    step: int
-    subtask: int
-    number: int
-    in_hand: bool
-    cancelled: bool
+    title: str = ""
+    timeout: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,10 +258,12 @@ def looks_for_plan(connection: Connection, places: Sequence[RunPlace]) -> tuple[
     return tuple(line for place in places for line in by_step.get((place.run_id, 0), ()))
 
 
-def attempt_view(connection: Connection, ref: Ref, *, full: bool = False) -> AttemptView:
+def attempt_view(
+    connection: Connection, ref: Ref, *, full: bool = False, live: bool = False
+) -> AttemptView:
     """One attempt; without a number, the latest of its subtask. Raises Rejected when there is none.
 
-    `full` includes all captured output.
+    `full` includes all captured output, `live` what one that still runs has written so far.
     """
     row = _find(connection, ref)
     stdout, stderr = row.stdout, row.stderr
@@ -294,6 +271,13 @@ def attempt_view(connection: Connection, ref: Ref, *, full: bool = False) -> Att
         stdout = _blob(connection, row.stdout_blob, stdout)
         stderr = _blob(connection, row.stderr_blob, stderr)
     line = attempt_line(row, ref.task, row.target, spent_by(connection, [row]))
+    if live and line.running:
+        pieces = live_output(connection, row.key, 0)
+        stdout, stderr = (
+            "".join(each.text for each in pieces if each.stream == name)
+            for name in ("stdout", "stderr")
+        )
+    planned = _planned(connection, row)
     result = None if row.body is None else from_json(AgentResult, row.body)
     of_pass = connection.execute(_PASS, _pass_of(row)).one()
     notes = notes_by_attempt(connection, key=row.key).get(row.key, ())
@@ -308,11 +292,13 @@ def attempt_view(connection: Connection, ref: Ref, *, full: bool = False) -> Att
         check_command=row.check_command,
         check_output=row.check_output,
         worker=row.worker,
-        work=_work(connection, row),
+        work=None if planned is None else planned.agent,
         result=result,
         transcript=_transcript(connection, row.transcript_blob),
         base_sha=of_pass.base or (None if result is None else result.base),
         heartbeat_at=of_pass.heartbeat_at,
+        title="" if planned is None else planned.title,
+        timeout=None if planned is None else planned.timeout,
     )
 
 
@@ -325,18 +311,14 @@ def _transcript(connection: Connection, digest: str | None) -> Transcript | None
     return from_json(Transcript, json.loads(written)) if written else None
 
 
-def _work(connection: Connection, row: Any) -> AgentWork | None:
-    """The work of the agent whose goal the attempt was about; None for a command."""
+def _planned(connection: Connection, row: Any) -> Subtask | None:
+    """The subtask that the attempt was about; None for a rollback and for a look."""
+    if row.rollback or row.look:
+        return None
     place = {"run_id": row.run_id, "step": row.step}
     found = connection.execute(_PLANNED, place | {"revision": row.revision}).scalar()
     planned = (from_json(Subtask, each) for each in found or ())
-    work = next((each.agent for each in planned if each.ordinal == row.subtask), None)
-    return None if row.rollback or row.look else work
-
-
-def custody_of(connection: Connection, key: str) -> Custody:
-    """Where the attempt with that key belongs, and whether a worker has it."""
-    return Custody(**connection.execute(_CUSTODY, {"key": key}).mappings().one())
+    return next((each for each in planned if each.ordinal == row.subtask), None)
 
 
 def live_output(connection: Connection, key: str, after: int) -> tuple[OutputPiece, ...]:

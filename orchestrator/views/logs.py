@@ -77,8 +77,8 @@ def places_of_logs(
 
 
 def logged(connection: Connection, place: LogPlace) -> LoggedAttempt:
-    """An attempt with its whole output; that of one that runs is still on its way."""
-    view = attempt_view(connection, place.ref, full=True)
+    """An attempt with its whole output, that of one that runs as far as it has come."""
+    view = attempt_view(connection, place.ref, full=True, live=True)
     return LoggedAttempt(place.step_title, place.title, view)
 
 

@@ -11,7 +11,7 @@ from shared.domain.ids import attempt_key
 from shared.domain.jobs import Job, JobKind
 from shared.domain.outcome import Outcome
 from shared.store import attempts, inbox, jobs
-from shared.store.attempts import AttemptWrite
+from shared.store.attempts import AttemptWrite, OutputWrite
 from shared.store.database import Database
 from tests.services.ring import eventually
 
@@ -48,6 +48,13 @@ class ScriptedWorker:
         attempt = Attempt(key, *place, command, Outcome.FAILED, now, now)
         self._record(job, attempt, ended=False)
         return attempt
+
+    def prints(self, job: Job, attempt: Attempt, stream: str, line: bytes) -> None:
+        """A running command writes something."""
+        piece = OutputWrite(job.claim, attempt.key, stream, line)
+        with self.database.begin() as connection:
+            numbers = attempts.reserve_output(connection, 1)
+            attempts.append_output(connection, numbers, [piece])
 
     def ends(
         self,
