@@ -65,13 +65,13 @@ class DebianBase:
 
 
 def own_suite() -> str:
-    """The suite of this machine; raises UnavailableError where it is no Debian."""
+    """The suite of this machine; raises UnavailableError where it is not a Debian."""
     try:
         names = platform.freedesktop_os_release()
     except OSError:
         names = {}
     if names.get("ID") != "debian" or "VERSION_CODENAME" not in names:
-        raise UnavailableError("this machine is no Debian: name a suite")
+        raise UnavailableError("this machine is not a Debian: name a suite")
     return names["VERSION_CODENAME"]
 
 
@@ -120,7 +120,15 @@ def _make(release: Release, cache: Path, made: Path) -> None:
         (root / "etc/apt/sources.list").write_text("")
         scratch.rename(made)
     finally:
+        _unmount_below(scratch)
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _unmount_below(scratch: Path) -> None:
+    """Unmount what debootstrap leaves mounted where it is ended before its end."""
+    mounted = (line.split(" ")[1] for line in Path("/proc/self/mounts").read_text().splitlines())
+    for place in sorted((each for each in mounted if each.startswith(f"{scratch}/")), reverse=True):
+        run(("umount", place), Path("/"))
 
 
 def _keep(release: Release, root: Path, mirror: str, packages: Path) -> None:
