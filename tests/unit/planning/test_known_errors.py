@@ -8,23 +8,21 @@ import pytest
 from shared.domain.config import Policy
 from shared.runbook.library import read_library
 from tests.unit.planning.given import attempt, bundle
+from tests.unit.planning.runbook_prompts import PROMPTS
 from workers.planning import PlanRequest, ReviseRequest
 from workers.runbook.backend import RunbookBackend
 
-KEY: Final = "AAAAC3NzaC1lZDI1NTE5AAAAIGdXb2Z0aGlzaXNub3RhcmVhbGtleWJ1dGxvbmc0"
 NGINX: Final = "nginx: [emerg] bind() to 0.0.0.0:443 failed (98: Address already in use)"
 
 KNOWN: Final = [
     (
         "install-postgresql",
-        "install postgresql",
         "install",
         "E: Unable to locate package postgresql-16",
         "postgresql.org",
     ),
     (
         "postgresql-database",
-        "create the database shop in postgresql for clerk",
         "database",
         'createdb: error: database creation failed: ERROR:  source database "template1" is being'
         " accessed by other users",
@@ -32,139 +30,123 @@ KNOWN: Final = [
     ),
     (
         "postgresql-database",
-        "create the database shop in postgresql for clerk",
         "database",
         'createdb: error: database creation failed: ERROR:  template database "template1" has a'
         " collation version mismatch",
         "createdb -T template0 -O clerk shop",
     ),
-    ("install-nginx", "install nginx", "install", NGINX, "ss -ltnp"),
+    ("install-nginx", "install", NGINX, "ss -ltnp"),
     (
         "install-redis",
-        "install redis",
         "install",
         "Could not create server TCP listening socket 127.0.0.1:6379: bind: Address already in use",
         "ss -ltnp",
     ),
     (
         "install-docker",
-        "install docker",
         "install",
         "docker.io : Depends: containerd (>= 1.2.6)\ncontainerd.io : Conflicts: containerd",
         "docker",
     ),
     (
         "install-nodejs",
-        "install node.js",
         "install",
         "npm : Depends: node-cacache but it is not going to be installed",
         "nodejs",
     ),
     (
         "systemd-service",
-        "run /srv/tick/run as a service called tick",
         "service",
         "tick.service: Main process exited, code=exited, status=203/EXEC",
         "/srv/tick/run",
     ),
     (
         "python-app",
-        "run the python app in /srv/shop as shopd",
         "environment",
         "The virtual environment was not created successfully because ensurepip is not available.",
         "python3",
     ),
     (
         "user-with-key",
-        f"create the user dana with the key ssh-ed25519 {KEY} dana@laptop",
         "account",
         "useradd: group dana exists - if you want to add this user to that group, use -g.",
         "--gid dana dana",
     ),
     (
         "user-with-key",
-        f"create the user dana with the key ssh-ed25519 {KEY} dana@laptop",
         "account",
         "install: invalid group \u2018dana\u2019",
         "id -gn dana",
     ),
     (
         "firewall",
-        "set up a firewall for the ports 80,443",
         "rules",
         "iptables v1.8.2 (nf_tables): Failed to initialize nft: Protocol not supported",
         "/usr/sbin/iptables-legacy",
     ),
     (
         "firewall",
-        "set up a firewall for the ports 80,443",
         "rules",
         "iptables v1.8.9 (legacy): can't initialize iptables table `filter': Table does not exist"
         " (do you need to insmod?)",
         "/usr/sbin/iptables-nft",
     ),
-    ("swap", "add 2G of swap", "swap", "swapon: /swapfile: swapon failed: Invalid argument", "2G"),
+    ("swap", "swap", "swapon: /swapfile: swapon failed: Invalid argument", "2G"),
     (
         "time-sync",
-        "set up time synchronization",
         "install",
         "E: Unable to locate package chrony",
         "systemd-timesyncd",
     ),
     (
         "unattended-upgrades",
-        "enable automatic security updates",
         "enable",
         "apt-daily-upgrade.timer is not enabled",
         "systemctl enable --now apt-daily.timer apt-daily-upgrade.timer",
     ),
     (
         "log-rotation",
-        "rotate the logs of /var/log/shop and keep 7 days",
         "rotation",
         'error: skipping "/var/log/shop/app.log" because parent directory has insecure permissions',
         "chmod 755 /var/log/shop",
     ),
     (
         "backup",
-        "back up /srv/shop every night",
         "first",
         "tar: ./orders.db: file changed as we read it",
         "tar -czf /srv/backups/nightly/first.tar.gz",
     ),
-    ("disk-cleanup", "clean up the disk", "free", "sh: 1: journalctl: not found", "-mtime +30"),
+    ("disk-cleanup", "free", "sh: 1: journalctl: not found", "-mtime +30"),
     (
         "web-server",
-        "set up a web server for shop.test with a certificate",
         "site",
         NGINX,
         "listen '8443' ssl",
     ),
     (
         "web-server-letsencrypt",
-        "set up nginx for shop.test with Let's Encrypt and the address ops@shop.test",
         "site",
         NGINX,
         "ss -ltnp",
     ),
     (
         "status-service",
-        "put the status service into operation in /srv/status on port 8080",
         "start",
         "OSError: [Errno 98] Address already in use",
         "8080",
     ),
 ]
-"""A job, a prompt for it, the step that fails, what a program prints, and what is done about it."""
+"""A job, the step of it that fails, what a program prints, and what is done about it."""
 
 
 @pytest.mark.parametrize(
-    ("prompt", "step", "printed", "answer"),
-    [pytest.param(*row[1:], id=f"{row[0]}-{number}") for number, row in enumerate(KNOWN)],
+    ("job", "step", "printed", "answer"),
+    [pytest.param(*row, id=f"{row[0]}-{number}") for number, row in enumerate(KNOWN)],
 )
 def test_a_known_error_brings_its_alternative(
-    prompt: str, step: str, printed: str, answer: str
+    job: str, step: str, printed: str, answer: str
 ) -> None:
+    prompt = PROMPTS[job]
     library = RunbookBackend()
     plan = library.plan(PlanRequest(prompt, ("web1",), Policy()))
     failed = next(each for each in plan.steps if each.key == step)
