@@ -64,6 +64,7 @@ run_looks='
   while read -r attempt && read -r folder; do
     text=
     while IFS= read -r line && [ "$line" != "$replan_end" ]; do text=$text$newline$line; done
+    empty_scratch
     (
       exec </dev/null >&5 2>&7 5>&- 6>&- 7>&-
       cd -- "$folder" || exit 126
@@ -75,7 +76,6 @@ run_looks='
     left=x
     read -r left </proc/$pid/task/$pid/children
     [ -z "$left" ] || kill -KILL -1
-    empty_scratch
     echo "e $code" >&6
   done
 '
@@ -84,7 +84,6 @@ replan_setpriv=
 setpriv --no-new-privs true 2>/dev/null && replan_setpriv='setpriv --no-new-privs'
 export replan_setpriv replan_looks="$run_looks"
 while :; do
-  rm -rf dev/shm/* dev/shm/.[!.]* dev/shm/..?*
   : >out && : >err || no tmpfs
   {
     unshare -U -p -f /bin/sh -c "$first_process" sh \
