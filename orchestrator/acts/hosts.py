@@ -101,7 +101,7 @@ def add(
     host and the fingerprint, returns true; see `host_keys.require_acceptance`. Raises Rejected and
     Misconfigured for options that cannot be used, Transient when the host cannot be reached.
     """
-    _check_name(name)
+    check_name(name)
     if isinstance(options, LocalOptions):
         local = Host(name=name, connection=ConnectionKind.LOCAL, workdir=options.workdir)
         return _enrol(caller, local, "", replaced, check)
@@ -204,7 +204,8 @@ def _notes(report: HostReport | None) -> tuple[Note, ...]:
     return () if report is None else tuple(map(Note, report.notices))
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Raise Rejected unless a host can have that name."""
     if not re.fullmatch(NAME_SHAPE, name):
         raise Rejected(
             f"{name!r} is not a valid host name: use letters, digits, '.', '_' and '-'",

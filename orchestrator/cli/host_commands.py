@@ -1,6 +1,7 @@
 """`replan host …`."""
 
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ from orchestrator.cli.example_plans import example_plan
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import listing, next_step, plain
+from shared.domain.errors import Rejected
 from shared.domain.exits import ExitCode
 from shared.domain.host import ConnectionKind, Host
 from shared.domain.next_step import Blank, NextStep
@@ -21,7 +23,7 @@ if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
 
     from orchestrator.acts.done import Done
     from orchestrator.acts.host_keys import Ask
-    from orchestrator.acts.hosts import HostCheck
+    from orchestrator.acts.hosts import HostCheck, SshOptions
 
 group = typer.Typer(name="host", no_args_is_help=True)
 
@@ -50,6 +52,13 @@ def add_(
         bool | None, typer.Option("--sudo/--no-sudo", help="Run commands as root, through sudo.")
     ] = None,
     sudo_password: Annotated[str | None, typer.Option(help=SECRET.format("sudo password"))] = None,
+    ssh_config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take what is not given from this file, as ssh does: ~/.ssh/config.",
+        ),
+    ] = None,
     local: Annotated[
         bool, typer.Option("--local", help="The executor's own machine, without SSH.")
     ] = False,
@@ -69,6 +78,7 @@ def add_(
     """Enrol a host: its key is shown and pinned, and no other key is accepted from then on."""
     from orchestrator.acts import hosts
     from orchestrator.acts.hosts import LocalOptions, SshOptions
+    from orchestrator.acts.ssh_config import with_ssh_config
 
     said = SshOptions(
         address=address,
@@ -82,6 +92,10 @@ def add_(
         sudo=sudo,
         sudo_password=sudo_password,
     )
+    if local:
+        _refuse_ssh_options(said, ssh_config)
+    elif ssh_config is not None:
+        said = with_ssh_config(name, ssh_config.expanduser().absolute(), said)
     done = hosts.add(
         call.caller,
         name,
@@ -102,6 +116,19 @@ def add_(
         next_step(console, NextStep.of("task submit", plan=plan, host=name, wait=True))
 
     return Result("host.add", enrolled, show, warnings=_reasons(done))
+
+
+def _refuse_ssh_options(said: "SshOptions", ssh_config: Path | None) -> None:
+    given = [each.name for each in fields(said) if getattr(said, each.name) is not None]
+    given += [] if ssh_config is None else ["ssh_config"]
+    refused = [f"--{name.removesuffix('_path').replace('_', '-')}" for name in given]
+    refused = [option for option in refused if option != "--workdir"]
+    if refused:
+        raise Rejected(
+            f"--local is the executor's own machine, without SSH: leave out {', '.join(refused)}",
+            stage="input",
+            next_step=NextStep.of("host add", help=True),
+        )
 
 
 @add(group, "list", example="replan host list")
