@@ -184,7 +184,8 @@ def _read(output: bytes, *, contents: bool) -> Preview:
     if not told or told[-1][0] != "done":
         return Preview(none=NoPreview.FAILED)
     groups = list(_groups(told))
-    changes = _with_moves([_change(group, contents=contents) for group in groups])
+    account = _account(told)
+    changes = _with_moves([_change(group, account, contents=contents) for group in groups])
     code = next((int(value) for name, value in told if name == "code"), None)
     unseen = (*_unseen_by(told), *_aliases(told, changes), *_hard_links(groups))
     stopped = any(name == "ended" and value != "background" for name, value in told)
@@ -217,7 +218,14 @@ def _groups(told: Fields) -> Iterator[Fields]:
         yield group
 
 
-def _change(group: Fields, *, contents: bool) -> FileChange:
+def _account(told: Fields) -> tuple[int, int]:
+    """Whose the files are that a preview shows as root's: those of the account that looks."""
+    known = next((value for name, value in told if name == "account"), "0 0")
+    owner, group = known.split()
+    return int(owner), int(group)
+
+
+def _change(group: Fields, account: tuple[int, int], *, contents: bool) -> FileChange:
     kind, path = group[0]
     known = dict(group[1:])
     content = next((_CONTENT[name] for name in _CONTENT if name in known), Content.UNKNOWN)
@@ -231,8 +239,8 @@ def _change(group: Fields, *, contents: bool) -> FileChange:
     return FileChange(
         _CHANGES[kind],
         path,
-        before=_state(known.get("was"), known.get("had")),
-        after=_state(known.get("is"), known.get("has")),
+        before=_state(known.get("was"), known.get("had"), account),
+        after=_state(known.get("is"), known.get("has"), account),
         source=known.get("digest"),  # until it is known what was moved
         files=int(known["files"]) if "files" in known else None,
         content=content,
@@ -245,14 +253,15 @@ def _is_text(diff: str) -> bool:
     return diff.startswith("---")
 
 
-def _state(stat: str | None, target: str | None) -> FileState | None:
+def _state(stat: str | None, target: str | None, account: tuple[int, int]) -> FileState | None:
     try:
         mode, owner, group, size, _ = (stat or "").split()
     except ValueError:
         return None
     bits = int(mode, 16)
     kind = _KINDS.get(bits & 0o170000, FileKind.OTHER)
-    return FileState(kind, bits & 0o7777, int(owner), int(group), int(size), target)
+    ids = (int(owner) or account[0], int(group) or account[1])
+    return FileState(kind, bits & 0o7777, *ids, int(size), target)
 
 
 def _with_moves(changes: Sequence[FileChange]) -> tuple[FileChange, ...]:

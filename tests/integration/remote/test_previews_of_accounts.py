@@ -88,6 +88,13 @@ def test_a_change_below_a_folder_of_another_account_is_shown(among: Among) -> No
     assert (found.unseen, found.exit_code) == ((), 0)
 
 
+def test_what_the_account_makes_is_said_to_be_its_own(among: Among) -> None:
+    """In a preview it is root, as the kernel has it for who may not be anybody else."""
+    (made,) = among.preview("echo x > DIR/site/shop/new").changes
+    assert made.after is not None
+    assert (made.after.owner, made.after.group) == (ACCOUNT, ACCOUNT)
+
+
 def test_the_folder_of_another_account_stays_closed(among: Among) -> None:
     found = among.preview("! touch DIR/site/mine")
     assert (found.changes, found.exit_code) == ((), 0)

@@ -37,6 +37,7 @@ begin() { # seconds, kilobytes, whether sudo is used, the command, its test, nam
   else
     unshare --help 2>&1 | grep -q -e '--root' || none tools
     [ "$p_sudo" = yes ] && tell complaint no_rights
+    tell account "$(id -u) $(id -g)"
     enclose --user --map-root-user
   fi
 }
