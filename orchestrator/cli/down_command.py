@@ -9,9 +9,10 @@ from rich.console import Console
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import first_line, in_colour, next_step, plain
-from shared.domain.errors import ReplanError
+from shared.domain.errors import Rejected, ReplanError
 from shared.domain.exits import ExitCode
 from shared.domain.next_step import NextStep
+from shared.settings.load import Implied
 
 if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
     from orchestrator.cli.answers import LeftCommand, Place, StoppedStack
@@ -36,7 +37,8 @@ def down(
     """Stop what `replan up` runs on this machine, and wait for its end.
 
     Nothing is lost: tasks go on at the next `replan up`, and commands that run on hosts run on
-    meanwhile. Exits with 0 if nothing runs, and with 1 if it has not ended in time.
+    meanwhile. Exits with 0 if nothing runs, and with 1 if it has not ended in time. What runs in
+    another folder than the usual one is stopped with its --data-dir.
     """
     from orchestrator.cli.answers import StoppedStack
     from orchestrator.embedded.folder import end_holder, holder_of
@@ -45,6 +47,12 @@ def down(
         call.environ["REPLAN_DATA_DIR"] = str(data_dir.absolute())
     call.caller.may(call.verb)
     folder = call.settings.server.data_dir
+    if call.settings.sources["data_dir"] == Implied.RUNNING:
+        raise Rejected(
+            f"nothing runs in the usual data folder; what runs in {folder} is stopped by its name",
+            stage="input",
+            next_step=NextStep.of("down", data_dir=folder),
+        )
     holder = holder_of(folder)
     if holder is None:
         nothing = f"nothing runs in {plain(folder)}"

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from orchestrator.cli.logs_command import show
 from orchestrator.cli.main import main
 from orchestrator.cli.terminal import Terminal
 from orchestrator.embedded.log_files import LogFiles
+from shared.settings import ConnectionFile, RunningElsewhere, usual_data_dir
 from tests.services.schemas import validate
 
 LINE = {
@@ -89,3 +91,19 @@ def test_where_nothing_has_run_there_is_nothing(
         assert said in capsys.readouterr().out
         assert main([verb, "--format", "min-json"]) == 0
         validate(json.loads(capsys.readouterr().out))
+
+
+def test_what_runs_in_another_folder_is_not_stopped_unasked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Other commands find it while it is the only one."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("REPLAN_CONFIG", "")
+    other = tmp_path / "other"
+    ConnectionFile("postgresql://u@127.0.0.1:1/d", "redis://127.0.0.1:1/0", os.getpid()).write(
+        other
+    )
+    RunningElsewhere(usual_data_dir({"HOME": str(tmp_path)})).note(other)
+    assert main(["down"]) == 2
+    assert f"next: replan down --data-dir {other}" in capsys.readouterr().err
+    assert ConnectionFile.read(other) is not None
