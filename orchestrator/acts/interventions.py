@@ -1,7 +1,7 @@
 """What a person may do with an intervention: answer it, approve it, deny it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
@@ -17,7 +17,12 @@ from orchestrator.acts.verbs import act
 from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.proposals.policy_file import RuleScope
 from orchestrator.views.approvals import ApprovalAnswer, in_seconds
-from orchestrator.views.interventions import InterventionView, asked_of, intervention
+from orchestrator.views.interventions import (
+    InterventionView,
+    asked_of,
+    intervention,
+    list_interventions,
+)
 from orchestrator.views.places import require_step
 from orchestrator.views.steps import StepLine, step_view
 from orchestrator.views.tasks import task_view
@@ -87,7 +92,8 @@ def approve(
 
     The approval covers no other bytes, host, account or policy. With a `rule`, what would have
     allowed it is from now on a rule of that scope. The `rest` of its plan (`rest_of_plan`) is
-    approved with it, each where it stands, for every pass. Raises Rejected when the intervention
+    approved with it, each where it stands, for every pass, and what asks for nothing but
+    that is answered. Raises Rejected when the intervention
     asks something else, when the guard now forbids a text, when it has already been answered, and
     when there is no such rule.
     """
@@ -118,10 +124,25 @@ def approve(
             audited=_audited(rest) if rules is None else {**_audited(rest), **rules.audited()},
         )
         done = replace(done, value=replace(done.value, rest=len(rest)))
+        if done.taken and rest:
+            _approve_covered(caller, view, rest)
         if rules is None:
             return done
         rules.put()
         return replace(done, value=replace(done.value, rule=rules.outcome))
+
+
+def _approve_covered(
+    caller: Caller, view: InterventionView, rest: Sequence[ApprovalRequest]
+) -> None:
+    """Approve what has asked meanwhile, as on another host, if all of that was approved."""
+    approved = {each.subject.digest for each in rest}
+    with caller.database.begin() as connection:
+        waiting = list_interventions(connection, task_id=view.ref.task)
+    for each in waiting:
+        if each.approvable and {asks.digest for asks in each.wanted} <= approved:
+            with suppress(Rejected):  # somebody else was quicker
+                approve(caller, each.name)
 
 
 def _audited(rest: Sequence[ApprovalRequest]) -> Mapping[str, str]:

@@ -16,17 +16,18 @@ from orchestrator.cli.posted import UNREAD
 from orchestrator.cli.tables import plain
 from orchestrator.views.interventions import InterventionView
 from orchestrator.views.tasks import TaskView
+from orchestrator.words.approvals import describe_account
 from orchestrator.words.failures import why_it_waits
 from shared.domain.approval import ApprovalScope
 from shared.domain.config import ASK
 from shared.domain.errors import ReplanError
 
 _APPROVAL: Mapping[str, str] = {
-    "a": "approve it once",
-    "t": "for the whole task",
-    "p": "all of this plan",
+    "a": "approve once",
+    "t": "for the task",
+    "p": "all of the plan",
     "d": "deny",
-    "s": "show more",
+    "s": "show",
     "l": "later",
 }
 _PLAN: Mapping[str, str] = {"a": "approve the plan", "s": "show it", "l": "later"}
@@ -100,7 +101,8 @@ class Asking:
         if self._was_approved_ahead(waits):
             return
         for wanted in waits.wanted:
-            where = f"{wanted.ref} on {wanted.host} ({wanted.address})"
+            account = describe_account(wanted.user, sudo=wanted.sudo)
+            where = f"{wanted.ref} on {wanted.host} ({wanted.address}) as {account}"
             self._console.print(f"  {plain(wanted.command)}", highlight=False, style="bold")
             self._console.print(f"  [dim]{plain(where)}[/]", highlight=False)
         while (chosen := self._choose(_APPROVAL)) in {"s", "p"}:
@@ -129,8 +131,9 @@ class Asking:
         if rest is None:
             return False
         agreed = [each for each in rest if each.subject.digest in self._approved_ahead]
-        # What fails and asks once more is no longer what was agreed to.
-        self._approved_ahead -= asked | {each.subject.digest for each in agreed}
+        # What fails and asks once more is no longer what was agreed to. The others stand: another
+        # host may have asked before their approval came to it.
+        self._approved_ahead -= asked
         return self._act(partial(interventions.approve, self._call.caller, waits.name, rest=agreed))
 
     def _approved_with_rest(self, waits: InterventionView) -> bool:
@@ -142,7 +145,10 @@ class Asking:
         if not self._agrees("approve this and all of that (y/n): "):
             return False
         approve = partial(interventions.approve, self._call.caller, waits.name, rest=rest)
-        self._act_or_put_off(waits, approve)
+        if self._act(approve):
+            self._approved_ahead |= {each.subject.digest for each in rest}
+        else:
+            self._put_off(waits)
         return True
 
     def _ask_about_plan(self, waits: InterventionView) -> None:
@@ -176,9 +182,19 @@ class Asking:
                 return last
             if said.lower() in ways:
                 return said.lower()
+            if said:
+                among = ", ".join(ways)
+                self._console.print(f"{plain(said)} is not one of {among}", highlight=False)
 
     def _agrees(self, prompt: str) -> bool:
-        return (self._read(prompt) or "").lower() == "y"
+        """Ask until the answer is yes or no; no more than Enter is no."""
+        while (said := self._read(prompt)) is not None:
+            if said.lower() in {"y", "yes"}:
+                return True
+            if said.lower() in {"n", "no", ""}:
+                return False
+            self._console.print(f"{plain(said)} is not y or n", highlight=False)
+        return False
 
     def _read(self, prompt: str) -> str | None:
         """A line that is typed; None at its end (Ctrl-D)."""

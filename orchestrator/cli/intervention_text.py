@@ -105,16 +105,20 @@ def show_rest(console: Console, rest: "Sequence[ApprovalRequest]") -> None:
     if not rest:
         console.print("nothing else of its plan will ask")
         return
-    console.print(f"of its plan will ask, too ({len(rest)}):")
+    console.print(f"what else of its plan will ask ({len(rest)}):")
     show_asks(console, rest)
 
 
 def show_asks(console: Console, asks: "Sequence[ApprovalRequest]") -> None:
-    """Print texts of a plan that will ask: where, what, and why."""
+    """Print texts of a plan that will ask: where, as whom, what, and why."""
+    from orchestrator.words.approvals import describe_account
+
     for each in asks:
+        host = each.subject.host
+        account = describe_account(host.user, sudo=host.sudo)
         where = f"step {each.subject.place.step}" if each.subject.place else "its plan"
         command = plain(each.subject.command.strip().replace("\n", "\n    "))
-        told = f"  {where} on {plain(each.subject.host.name)}: [bold]{command}[/]"
+        told = f"  {where} on {plain(host.name)} as {plain(account)}: [bold]{command}[/]"
         console.print(told, highlight=False)
         console.print(f"    [dim]{plain(each.reason)}[/]", highlight=False)
 

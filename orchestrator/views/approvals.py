@@ -73,7 +73,8 @@ class Offer:
 class ApprovalView:
     """A text that waits for approval: what would run, where, as whom, and why it waits.
 
-    `piece` is the part that the rule is about; an approval is bound to the `digest`. With `work`,
+    It runs as `user`, None for the account of the worker; with `sudo` as root instead. `piece` is
+    the part that the rule is about; an approval is bound to the `digest`. With `work`,
     the command is the goal of an agent. `repository` is where it happens, None for the host itself.
     `rollback` would undo the command; it is not approved with it. The `preview` shows what it would
     change; None if nobody has looked. `offer` is made where the intervention is shown by itself.
@@ -87,6 +88,7 @@ class ApprovalView:
     host: str
     address: str
     user: str | None
+    sudo: bool
     workdir: str | None
     environment: tuple[str, ...]
     rule: str
@@ -125,6 +127,7 @@ def approval_view(
         host=host.name,
         address=_address(host),
         user=host.user,
+        sudo=host.sudo,
         workdir=host.workdir,
         environment=subject.environment,
         rule=asked.rule,

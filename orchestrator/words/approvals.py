@@ -10,6 +10,12 @@ from orchestrator.words.rules import describe_offer
 from orchestrator.words.visible_text import visible
 
 
+def describe_account(user: str | None, *, sudo: bool) -> str:
+    """As whom a command runs."""
+    account = user or "the account of the worker"
+    return f"root (sudo from {account})" if sudo else account
+
+
 def describe(text: ApprovalView) -> Iterator[tuple[str, str]]:
     """Describe a text for a person, as pairs of a name and a text."""
     yield "goal" if text.work else text.part, visible(text.command)
@@ -23,11 +29,11 @@ def describe(text: ApprovalView) -> Iterator[tuple[str, str]]:
     folder = text.workdir or "its home folder"
     if text.repository is not None:
         folder = f"a workspace of {visible(describe_repository(text.repository))}"
-    yield "where", f"{where} as {text.user or 'the account of the worker'}, in {folder}"
+    yield "where", f"{where} as {describe_account(text.user, sudo=text.sudo)}, in {folder}"
     if text.environment:
         yield "with", ", ".join(text.environment)
     yield "why", f"{text.reason} (rule {text.rule})" if text.rule else text.reason
-    if text.piece and text.piece != text.command:
+    if text.piece and text.piece.strip() != text.command.strip():
         yield "at", visible(text.piece)
     if text.preview is not None:
         yield from describe_preview(text.preview)

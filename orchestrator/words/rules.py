@@ -17,7 +17,7 @@ _WHY = {
     NoRule.UNKNOWN_WORD: "a rule would allow more than what is known",
     NoRule.FLEETING: "a rule would outlive what it names",
     NoRule.NOT_ENOUGH: "it would ask all the same",
-    NoRule.WANTED: "a person is to see it, whatever the rules say",
+    NoRule.WANTED: "a person has to see it, whatever the rules say",
     NoRule.OTHER_POLICY: "rules are made where the executor's policy lies",
 }
 

@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.timeout(1800),
 ]
 
-CHOICE: Final = "s show more, l later: "
+CHOICE: Final = "s show, l later: "
 AHEAD: Final = "or each when it asks (n): "
 PASSPHRASE: Final = ("New passphrase (empty for none): ",)
 """Asked for when the first approval is signed."""

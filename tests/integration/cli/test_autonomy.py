@@ -62,7 +62,7 @@ def test_one_approval_lets_the_rest_of_a_plan_run(
     ref = submit(working, plan_file(tmp_path, *steps))
     assert lines(ledger) == []
     shown = working("intervention", "show", "I1").out
-    assert "will ask, too (2)" in shown
+    assert "what else of its plan will ask (2)" in shown
     assert f"echo two >> {ledger}" in "".join(shown.split("\n"))
     assert "echo beside" not in shown
     assert "next: replan intervention approve I1 --plan" in shown

@@ -9,9 +9,11 @@ from tests.integration.cli.asking import critical, plan_file
 from tests.integration.cli.asking import lines as lines_of
 from tests.integration.cli.calling import Cli
 from tests.integration.cli.conftest import at_work
+from tests.services.ring import eventually
 from tests.services.watching import watched
 
-CHOICE = "s show more, l later: "
+CHOICE = "s show, l later: "
+REST = "all of that (y/n): "
 AHEAD = "or each when it asks (n): "
 PASSPHRASE = (("New passphrase (empty for none): ", "\n"),)
 
@@ -86,6 +88,7 @@ def test_a_person_is_asked_in_place_and_the_run_goes_on(working: Cli, tmp_path: 
         for prompt, keys in (
             ("answer (empty: later): ", "green\n"),
             ("answer (empty: later): ", "2\n"),
+            (AHEAD, "what?\n"),
             (AHEAD, "n\n"),
             (CHOICE, "s\n"),
             (CHOICE, "a\n"),
@@ -129,6 +132,47 @@ def test_a_person_is_asked_in_place_and_the_run_goes_on(working: Cli, tmp_path: 
         code, shown = seen.end()
     assert code == 3
     assert "next: replan intervention show I" in " ".join(shown)
+
+
+@pytest.mark.usefixtures("short_looks")
+@pytest.mark.parametrize("ahead", [True, False])
+def test_one_word_for_a_whole_plan_counts_on_every_host(
+    working: Cli, tmp_path: Path, *, ahead: bool
+) -> None:
+    """Also where another host has asked before the word was given."""
+    ledger = tmp_path / "ledger"
+    working.json("host", "add", "here", "--local")
+    step = critical(f"echo $PWD >> {ledger}")
+    plan = plan_file(tmp_path, {**step, "title": "First"}, {**step, "title": "Second"})
+    words = ("task", "submit", "--plan", plan, "--local", "--host", "here", "--wait")
+    first = [(AHEAD, "y\n")] if ahead else [(AHEAD, "n\n"), (CHOICE, "p\n"), (REST, "y\n")]
+    with watched(100, 30, *words) as seen:
+        for prompt, keys in (*first, *PASSPHRASE):
+            seen.asked(prompt)
+            seen.type(keys)
+        code, _ = seen.end()
+    assert code == 0
+    assert seen.written.count(CHOICE) == (0 if ahead else 1)
+    assert len(lines_of(ledger)) == 4
+
+
+def test_the_rest_of_a_plan_answers_what_waits_for_nothing_else(
+    working: Cli, tmp_path: Path
+) -> None:
+    ledger = tmp_path / "ledger"
+    working.json("host", "add", "here", "--local")
+    plan = plan_file(tmp_path, critical(f"echo $PWD >> {ledger}"))
+    words = ("task", "submit", "--plan", plan, "--local", "--host", "here")
+    ref = working.json(*words)["details"]["ref"]
+
+    def waiting() -> list[str]:
+        found = working.json("intervention", "list", ref)["details"]["interventions"]
+        return [f"I{each['id']}" for each in found]
+
+    eventually(lambda: len(waiting()) == 2, "both questions")
+    working.json("intervention", "approve", waiting()[0], "--plan")
+    assert working.json("task", "watch", ref)["details"]["phase"] == "done"
+    assert len(lines_of(ledger)) == 2
 
 
 @pytest.mark.usefixtures("short_looks")
