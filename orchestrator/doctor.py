@@ -14,6 +14,7 @@ from orchestrator.access import audit
 from orchestrator.access.approval_key import PRIVATE_KEY, ApprovalKey
 from orchestrator.views import stalls, unknown_passes
 from orchestrator.views.database_server import database_server
+from orchestrator.views.operator_faults import operator_faults
 from orchestrator.views.postponed import postponed_checkpoints
 from orchestrator.views.referred_bundles import newest_bundle
 from orchestrator.views.serving_troubles import serving_troubles
@@ -99,6 +100,7 @@ def examine(server: ServerSettings, machine: Machine = _THIS_MACHINE) -> Iterato
         yield from _disks(server, found, machine)
         yield from _work(found)
         yield from _stuck(found)
+        yield from _to_put_right(found)
         yield from _audit(found)
         yield from _hosts(found)
         yield from _age(found)
@@ -125,7 +127,23 @@ def _models(server: ServerSettings) -> Finding:
     if not model:
         told = f"the provider {provider} has no default model, and none is set"
         return Finding("models", False, told, ShellCommand("export REPLAN_MODEL=NAME"))
-    return Finding("models", True, f"{model}, provided by {provider}, unless a role names another")
+    told = f"{provider} is asked for {model}, unless a role names another, with the planners' key"
+    return Finding("models", True, told)
+
+
+def _to_put_right(database: Database) -> Iterator[Finding]:
+    """Check that no task waits for a key, a host or a setting."""
+    try:
+        with database.begin() as connection:
+            found = operator_faults(connection, MOST_FAULTS)
+    except ReplanError as error:
+        yield Finding("waiting", False, error.reason, error.next_step or NextStep.of("db status"))
+        return
+    for each in found:
+        tasks = f"{count_of(each.tasks, 'task')} wait{'s' * (each.tasks == 1)} for you"
+        look = NextStep.of("intervention show", f"I{each.intervention}")
+        reason = f"{tasks} (I{each.intervention}): {each.reason}"
+        yield Finding("waiting", False, reason, each.next_step or look)
 
 
 def _check_approval_key(server: ServerSettings) -> str:

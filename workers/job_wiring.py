@@ -13,7 +13,7 @@ from shared.domain.host import Host
 from shared.domain.jobs import JobKind
 from shared.domain.plan import Subtask
 from shared.secrets.sent import as_sent
-from shared.settings import ServerSettings, Settings
+from shared.settings import ServerSettings, Settings, find_up
 from shared.store.database import Database
 from workers.agents.runners.port import GatewayAccess
 from workers.agents.spending import LedgerSpending
@@ -64,7 +64,12 @@ def performers(
 ) -> dict[JobKind, Perform]:
     """What carries out each kind of job; it may be called from many threads."""
     server = settings.server
-    calls = ModelCalls(database, Prices(server.model_prices), server.daily_cost_cap)
+    calls = ModelCalls(
+        database,
+        Prices(server.model_prices),
+        server.daily_cost_cap,
+        find_up=partial(find_up, server),
+    )
     folders = (server.data_dir, *filter(None, (server.vault_dir, server.approval_key_dir)))
     guards = Guards(server.guard_policy, settings.agent.forbidden_commands, own=folders)
     backends = _backends(server, secrecy, calls, guards)

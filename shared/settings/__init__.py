@@ -1,18 +1,20 @@
 """Settings, read once: from a file, the environment, `--set`, or the running `replan up`."""
 
-from shared.settings.connection import ConnectionFile, RunningElsewhere
+from shared.settings.connection import ConnectionFile, RunningElsewhere, find_up
 from shared.settings.keys import KEYS, Key, KeyScope
-from shared.settings.load import Settings, load_settings, usual_data_dir
+from shared.settings.load import Implied, Settings, load_settings, usual_data_dir
 from shared.settings.server import ServerSettings
 
 __all__ = [
     "KEYS",
     "ConnectionFile",
+    "Implied",
     "Key",
     "KeyScope",
     "RunningElsewhere",
     "ServerSettings",
     "Settings",
+    "find_up",
     "load_settings",
     "usual_data_dir",
 ]

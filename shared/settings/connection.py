@@ -9,6 +9,7 @@ from pathlib import Path
 
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import ShellCommand
+from shared.settings.server import ServerSettings
 
 NAME = "connection.toml"
 
@@ -73,6 +74,16 @@ class ConnectionFile:
                 next_step=ShellCommand(f"rm {path}"),
             ) from error
         return found if is_alive(found.pid) else None
+
+
+def find_up(server: ServerSettings) -> Path | None:
+    """The data folder of the `replan up` whose database this process uses; None if it uses another.
+
+    Raises Misconfigured if its file is not trusted.
+    """
+    running = ConnectionFile.read(server.data_dir)
+    found = running is not None and running.database_url == server.database
+    return server.data_dir if found else None
 
 
 class RunningElsewhere:

@@ -1,17 +1,21 @@
 """Accounts for calls to models: each is a row before it is made, and a cap stops the next."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from shared.domain.errors import Misconfigured
 from shared.domain.facts import Fact
 from shared.domain.jobs import Claim
+from shared.domain.next_step import NextStep, ShellCommand, command_line
 from shared.domain.spending import UNUSABLE
 from shared.secrets.marks import MARK
+from shared.settings import usual_data_dir
 from shared.store import jobs, model_calls
 from shared.store.database import Database
 from shared.store.model_calls import BegunCall
@@ -60,8 +64,16 @@ _CONTEXT: ContextVar[CallContext] = ContextVar("context of the calls that are ma
 class ModelCalls:
     """The log of planners' calls, in the ledger, which also tells the caps. Thread-safe."""
 
-    def __init__(self, database: Database, prices: Prices, daily_cap: float) -> None:
+    def __init__(
+        self,
+        database: Database,
+        prices: Prices,
+        daily_cap: float,
+        find_up: Callable[[], Path | None] = lambda: None,
+    ) -> None:
+        """`find_up` finds the data folder of the `replan up` that runs this process."""
         self._database = database
+        self._find_up = find_up
         self._ledger = CallLedger(database, prices, daily_cap)
 
     @contextmanager
@@ -81,7 +93,7 @@ class ModelCalls:
                 try:
                     return perform(hold)
                 except Misconfigured as error:
-                    raise _with_place(error, f"T{hold.job.task_id}") from error
+                    raise self._with_place(error, f"T{hold.job.task_id}") from error
 
         return run
 
@@ -132,17 +144,30 @@ class ModelCalls:
         """Says, in any thread, whether nobody wants the answer to this thread's call any more."""
         return _CONTEXT.get().withdrawn
 
+    def _with_place(self, error: Misconfigured, task: str) -> Misconfigured:
+        """The error, with where its next command helps: not where a person reads it."""
+        command = error.next_step
+        if command not in SET_WHERE_PLANNERS_RUN or not isinstance(command, ShellCommand):
+            return error
+        folder = self._find_up()
+        if folder is not None:
+            again = restart_with(command, folder)
+            return Misconfigured(error.reason, stage=error.stage, next_step=again)
+        return Misconfigured(
+            f"{error.reason}; put it right where the planners run, start them again, then resume "
+            f"the task: replan task resume {task}",
+            stage=error.stage,
+            next_step=command,
+        )
 
-def _with_place(error: Misconfigured, task: str) -> Misconfigured:
-    """The error, with where its next command has to be typed: not where a person reads it."""
-    if error.next_step not in SET_WHERE_PLANNERS_RUN:
-        return error
-    return Misconfigured(
-        f"{error.reason}; put it right where the planners run (`replan up`, or their workers), "
-        f"start them again, then resume the task: replan task resume {task}",
-        stage=error.stage,
-        next_step=error.next_step,
-    )
+
+def restart_with(command: ShellCommand, data_dir: Path) -> ShellCommand:
+    """The line that runs `replan up` anew with what the command sets."""
+    usual = data_dir.absolute() == usual_data_dir(os.environ).absolute()
+    folder = None if usual else data_dir
+    down = NextStep.of("down", data_dir=folder)
+    up = NextStep.of("up", data_dir=folder, detach=True)
+    return ShellCommand("; ".join((command_line(down), command.text, command_line(up))))
 
 
 def _new_row(

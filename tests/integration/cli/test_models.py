@@ -1,5 +1,6 @@
 """What models cost, what they may cost, what is kept of each call, and what is asked again."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from orchestrator.views import stalls
+from shared.settings import ConnectionFile, usual_data_dir
 from tests.fakes.model_server import Decides, Fails, ModelServer, Pings, Says, model_server
 from tests.integration.cli.calling import Cli
 from tests.integration.cli.conftest import at_work
@@ -112,13 +114,39 @@ def test_a_revision_that_could_not_be_asked_for_is_asked_for_and_no_command_runs
     answer = cli.json("task", "watch", ref, code=3)
     assert [each["kind"] for each in answer["details"]["interventions"]] == ["operator"]
     assert answer["next_step_cmd"] == "export ANTHROPIC_API_KEY=KEY"
-    assert "where the planners run (`replan up`, or their workers)" in answer["reason"]
+    assert "where the planners run, start them again" in answer["reason"]
     assert f"replan task resume {ref}" in answer["reason"]
+    found = cli.json("doctor", code=1)["details"]["findings"]
+    (waiting,) = [each for each in found if each["check"] == "waiting"]
+    assert waiting["ok"] is False
+    assert "1 task waits for you (I2): the model answered 401: no such key" in waiting["reason"]
+    assert waiting["next_step_cmd"] == "export ANTHROPIC_API_KEY=KEY"
     cli.json("task", "resume", ref)
     assert cli.json("task", "watch", ref)["details"]["phase"] == "done"
     assert cli.rows("SELECT revision FROM run_steps") == [(1,)]
     tried = cli.rows("SELECT command FROM attempts ORDER BY id")
     assert [each.command for each in tried] == ["false", "true"]
+
+
+@pytest.mark.parametrize("folder", ["", "else where"])
+def test_a_key_that_is_missing_is_given_to_the_replan_up_that_runs_here(
+    asked: Callable[..., Cli],
+    model: ModelServer,
+    database_url: str,
+    bare: Path,
+    folder: str,
+) -> None:
+    """One line to type, in whatever folder it has its data."""
+    data = bare / folder if folder else usual_data_dir({"HOME": str(bare)})
+    ConnectionFile(database_url, "redis://127.0.0.1:1/0", os.getpid()).write(data)
+    cli = asked(REPLAN_DATA_DIR=str(data))
+    model.will(Fails(401, "authentication_error", "no such key"), wanted="PlanAnswer")
+    answer = cli.json(*SUBMIT, "--wait", code=3)
+    option = f" --data-dir '{data}'" if folder else ""
+    assert answer["next_step_cmd"] == (
+        f"replan down{option}; export ANTHROPIC_API_KEY=KEY; replan up{option} --detach"
+    )
+    assert "where the planners run" not in answer["reason"]
 
 
 def test_what_a_day_may_cost_holds_up_every_task(
