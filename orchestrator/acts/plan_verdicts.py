@@ -161,10 +161,10 @@ def stop_notes(stops: tuple[TextVerdict, ...]) -> tuple[Note, ...]:
 def _notes(waiting: tuple[TextVerdict, ...]) -> Iterator[Note]:
     for found in waiting[:_MOST_SHOWN]:
         unless = ", unless the host contains looks" if found.part in _LOOKS else ""
-        told = f"waits for approval{unless}: {found.verdict.reason}"
-        yield Note(f"{found.place}: `{found.shown}` {told}")
+        waits = f"waits for approval{unless}: {found.verdict.reason}"
+        yield Note(f"{found.place}: `{found.shown}` {_never_runs(found) or waits}")
     if len(waiting) > _MOST_SHOWN:
-        yield Note(f"{len(waiting) - _MOST_SHOWN} more texts of the plan wait for approval")
+        yield Note(f"{len(waiting) - _MOST_SHOWN} more texts of the plan would stop it")
 
 
 def _never_runs(found: TextVerdict) -> str:

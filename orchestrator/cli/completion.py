@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-from shared.domain.config import BACKENDS
+from orchestrator.cli.submit_options import PLANNERS
 from shared.domain.errors import ReplanError
 
 PATIENCE = 0.5
@@ -45,7 +45,7 @@ def fixes(incomplete: str) -> list[str]:
 
 def planners(incomplete: str) -> list[str]:
     """Who can plan, and the choice among them."""
-    return _beginning(incomplete, (*BACKENDS, "auto"))
+    return _beginning(incomplete, PLANNERS)
 
 
 def runbooks(incomplete: str) -> list[str]:

@@ -12,7 +12,7 @@ from orchestrator.cli.tables import first_line, in_colour, next_step, plain
 from shared.domain.errors import Rejected, ReplanError
 from shared.domain.exits import ExitCode
 from shared.domain.next_step import NextStep
-from shared.settings.load import Implied
+from shared.settings import Implied
 
 if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
     from orchestrator.cli.answers import LeftCommand, Place, StoppedStack

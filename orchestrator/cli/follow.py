@@ -64,6 +64,11 @@ def _follow(call: Invocation, ref: Ref, *, ahead: bool) -> TaskView:
     return watch(call.caller, ref, lambda _: None)
 
 
+def asks_in_place(call: Invocation) -> bool:
+    """Whether what waits is asked while a task is followed, and what may ask is shown before."""
+    return call.human and can_draw(call.console) and can_ask()
+
+
 def _interrupted(ref: Ref) -> Result:
     """The answer for a task that goes on while nobody looks."""
     reason = f"interrupted; {ref} goes on"

@@ -94,7 +94,7 @@ class LogLines:
 
 
 def _name(ref: Ref) -> str:
-    return f"{ref.step}.{ref.subtask}@{ref.target}"
+    return f"T{ref.task}.{ref.step}.{ref.subtask}@{ref.target}"
 
 
 def _ending(attempt: AttemptLine) -> str:

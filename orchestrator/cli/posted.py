@@ -13,6 +13,8 @@ from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep, command_line
 
 if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
+    from collections.abc import Collection
+
     from orchestrator.acts.done import Done, Note
     from orchestrator.views.tasks import TaskView
 
@@ -77,9 +79,11 @@ def with_notes(answer: Result, done: "Done[Any]") -> Result:
     return replace(answer, warnings=tuple(map(_line, done.notes)))
 
 
-def tell_notes(console: Console, done: "Done[Any]") -> None:
-    """Print at once what else the act has to say."""
+def tell_notes(console: Console, done: "Done[Any]", but: "Collection[Note]" = ()) -> None:
+    """Print at once what else the act has to say, `but` what is said elsewhere."""
     for note in done.notes:
+        if note in but:
+            continue
         console.print(Text.assemble(("note: ", "yellow"), _line(note)))
 
 

@@ -15,6 +15,7 @@ from orchestrator.cli.intervention_text import show_in_hand, show_waiting
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.posted import post_answer, resume_answer, tell_notes, with_notes
 from orchestrator.cli.reply import Result
+from orchestrator.cli.submit_options import settings_of
 from orchestrator.cli.tables import (
     AFTER,
     first_line,
@@ -101,14 +102,15 @@ def submit(
     ] = False,
 ) -> Result:
     """Submit a task. Everything is checked before anything is written."""
+    from orchestrator.acts.plan_verdicts import stop_notes
     from orchestrator.acts.tasks import TaskRequest
     from orchestrator.acts.tasks import submit as submit_task
-    from orchestrator.cli.follow import follow
+    from orchestrator.cli.follow import asks_in_place, follow
 
     request = TaskRequest(
         prompt,
         targets=(*(host or ()), *((LOCALHOST.name,) if local else ())),
-        settings=_overrides(set_, planner, autonomy, taskmaster=taskmaster, dry_run=dry_run),
+        settings=settings_of(set_, planner, autonomy, taskmaster=taskmaster, dry_run=dry_run),
         plan=_plan_of(plan, tasks),
         key=key,
         secrets=tuple(secret or ()),
@@ -117,8 +119,12 @@ def submit(
     submitted = done.value
     ref = submitted.ref
     if wait and call.human:
-        tell_notes(call.complaints, done)
-        return follow(call, ref, ahead=request.plan is not None)
+        ahead = request.plan is not None
+        offered = (
+            stop_notes(submitted.stops) if ahead and asks_in_place(call) and not dry_run else ()
+        )
+        tell_notes(call.complaints, done, but=offered)
+        return follow(call, ref, ahead=ahead)
     if wait:
         return with_notes(follow(call, ref), done)
     answer = Result(
@@ -373,24 +379,6 @@ def _plan_of(plan: Path | None, tasks: Path | None) -> PlanText | None:
     if tasks is not None:
         return TasksText(read_text(tasks), str(tasks), beside(tasks))
     return None if plan is None else PlanText(read_text(plan), str(plan))
-
-
-def _overrides(
-    given: list[str] | None,
-    planner: str | None,
-    autonomy: str | None,
-    *,
-    taskmaster: bool | None,
-    dry_run: bool,
-) -> tuple[str, ...]:
-    overrides = list(given or ())
-    if taskmaster is not None:
-        overrides.append(f"taskmaster_enabled={str(taskmaster).lower()}")
-    if planner is not None:
-        overrides += [f"planner={planner}", f"subtask_planner={planner}"]
-    if autonomy is not None:
-        overrides.append(f"autonomy={autonomy}")
-    return (*overrides, "dry_run_mode=true") if dry_run else tuple(overrides)
 
 
 def _show_submission(console: Console, ref: Ref) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, or_, select
+from sqlalchemy import Connection, and_, or_, select
 
 from orchestrator.core.intervention_kind import InterventionKind
 from orchestrator.views import questions as asked
@@ -24,6 +24,7 @@ from orchestrator.views.unknown_outcomes import Evidence, UnknownOutcome, unknow
 from orchestrator.views.unpaid import UnpaidView, unpaid_of
 from orchestrator.views.values import NextStepsValue, RefValue
 from shared.domain.approval import ApprovalRequest
+from shared.domain.author import PlanningRole
 from shared.domain.cause import Cause
 from shared.domain.delivery import CheckpointPhase
 from shared.domain.errors import Rejected
@@ -33,7 +34,7 @@ from shared.domain.records import HostRecord
 from shared.domain.rejected_delivery import RejectedDelivery
 from shared.domain.spending import Unpaid
 from shared.store import rejected_deliveries
-from shared.store.tables import InterventionRow, RunRow
+from shared.store.tables import InterventionRow, RunRow, RunStepRow
 from shared.wire import decode_next_step, from_json
 
 _DIGITS = 18
@@ -42,8 +43,12 @@ _APPROVALS = frozenset(
 )
 _ANSWERED_ONCE = frozenset({InterventionKind.QUESTION, InterventionKind.FORGOTTEN})
 _ALL = (
-    select(InterventionRow.__table__, RunRow.target, RunRow.checkpoint)
+    select(InterventionRow.__table__, RunRow.target, RunRow.checkpoint, RunStepRow.author_role)
     .outerjoin(RunRow, RunRow.id == InterventionRow.run_id)
+    .outerjoin(
+        RunStepRow,
+        and_(RunStepRow.run_id == RunRow.id, RunStepRow.step == InterventionRow.step),
+    )
     .order_by(InterventionRow.id)
 )
 
@@ -242,6 +247,7 @@ def _view(
             delivered=rejected is not None,
             unpaid=None if row.unpaid is None else from_json(Unpaid, row.unpaid),
             stopped=(row.checkpoint or {}).get("phase") == CheckpointPhase.WAITING,
+            by_hand=row.author_role == PlanningRole.HUMAN,
         ),
         opened_at=row.opened_at,
         closed_at=row.closed_at,

@@ -25,10 +25,12 @@ def next_steps(
     unpaid: Unpaid | None = None,
     delivered: bool = False,
     stopped: bool = False,
+    by_hand: bool = False,
 ) -> tuple[Advice, ...]:
     """What a person can do about intervention `number`; `given` is what its cause suggests.
 
-    A delivery of its step came back if `delivered`; `stopped`: a checkpoint was tried in vain.
+    A delivery of its step came back if `delivered`; `stopped`: a checkpoint was tried in vain;
+    `by_hand`: no planner but a person has written its step.
     """
     if approvable and ref.step is not None:
         return _of_approval(number, ref)
@@ -44,7 +46,7 @@ def next_steps(
         if given is not None:
             return (given, *_of_session(kind, ref, stopped=False))
         return _of_session(kind, ref, stopped=stopped)
-    usual = _of_step(kind, ref) if ref.step is not None else _of_task(kind, ref)
+    usual = _of_step(kind, ref, by_hand=by_hand) if ref.step is not None else _of_task(kind, ref)
     known = given is None or any(_alike(given, each) for each in usual)
     proposed = () if given is None or known else (given,)
     if delivered:
@@ -66,14 +68,14 @@ def _unnamed(step: NextStep) -> tuple[object, ...]:
     return step.verb, names, tuple(None if isinstance(each, Blank) else each for each in given)
 
 
-def _of_step(kind: str, ref: Ref) -> tuple[Advice, ...]:
+def _of_step(kind: str, ref: Ref, *, by_hand: bool) -> tuple[Advice, ...]:
     if kind == InterventionKind.PLAN or ref.target is None:
         return (
             NextStep.of("step revise", ref, file=Blank("subtasks.yaml")),
             _resume(ref),
             _cancel(ref),
         )
-    by_hand = NextStep.of("step revise", ref, file=Blank("revision.yaml"))
+    revise = NextStep.of("step revise", ref, file=Blank("revision.yaml"))
     look = NextStep.of("bundle show", ref)
     show = NextStep.of("step show", ref)
     send = NextStep.of("bundle send", ref)
@@ -84,20 +86,21 @@ def _of_step(kind: str, ref: Ref) -> tuple[Advice, ...]:
             noted = NextStep.of(
                 "bundle send", ref, note=Blank("WHAT ITS PLANNER SHOULD KNOW", text=True)
             )
-            return (send, look, noted, by_hand, abandon, _cancel(ref))
+            return (send, look, noted, revise, abandon, _cancel(ref))
         case InterventionKind.ESCALATION:
-            return (by_hand, look, _report(ref), send, _resume(ref), abandon, _cancel(ref))
+            ask = () if by_hand else (send,)
+            return (revise, look, _report(ref), *ask, _resume(ref), abandon, _cancel(ref))
         case InterventionKind.REVISION:
-            return (by_hand, look, now, _resume(ref), abandon, _cancel(ref))
+            return (revise, look, now, _resume(ref), abandon, _cancel(ref))
         case InterventionKind.ROLLBACK:
-            return (show, _resume(ref), by_hand, now, abandon, _cancel(ref))
+            return (show, _resume(ref), revise, now, abandon, _cancel(ref))
         case InterventionKind.APPROVAL:  # opened without saying what it asks for
-            return (_resume(ref), by_hand, show, now, abandon, _cancel(ref))
+            return (_resume(ref), revise, show, now, abandon, _cancel(ref))
         case InterventionKind.BLOCKED:
-            return (by_hand, show, now, abandon, _cancel(ref))
+            return (revise, show, now, abandon, _cancel(ref))
         case InterventionKind.SPENDING:
-            return (by_hand, look, abandon, _cancel(ref))
-    return (_resume(ref), by_hand, abandon, _cancel(ref))
+            return (revise, look, abandon, _cancel(ref))
+    return (_resume(ref), revise, abandon, _cancel(ref))
 
 
 def _of_session(kind: str, ref: Ref, *, stopped: bool) -> tuple[Advice, ...]:

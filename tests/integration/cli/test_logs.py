@@ -23,8 +23,9 @@ def test_output_is_read_in_order_of_all_or_of_what_failed(working: Cli, tmp_path
     followed = working("task", "logs", ref, "--follow")
     began = rf"{ref}\.1\.1#1@localhost \d\d:\d\d:\d\d Talk – Say three\n"
     assert re.match(began, followed.out), followed.out
-    of_first = [line for line in followed.out.splitlines() if line.startswith("1.1@localhost | ")]
-    command, *written, ending = (line.removeprefix("1.1@localhost | ") for line in of_first)
+    prefix = f"{ref}.1.1@localhost | "
+    of_first = [line for line in followed.out.splitlines() if line.startswith(prefix)]
+    command, *written, ending = (line.removeprefix(prefix) for line in of_first)
     assert (command, ending.partition(",")[0]) == (f"$ {PAIR}", "ok")
     assert [line for line in written if line != "two"] == ["one", "three"]
     assert f"{ref} waiting broken ({ref}.2.1@localhost" in followed.out
@@ -32,7 +33,8 @@ def test_output_is_read_in_order_of_all_or_of_what_failed(working: Cli, tmp_path
 
     failed = working("task", "logs", ref, "--failed")
     assert (failed.code, "one" in failed.out) == (0, False)
-    assert "2.1@localhost | broken\n2.1@localhost | exit code 3" in failed.out
+    last = f"{ref}.2.1@localhost | "
+    assert f"{last}broken\n{last}exit code 3" in failed.out
 
     details = working.json("task", "logs", ref)["details"]
     told = [(each["title"], each["view"]["stdout"]) for each in details["attempts"]]
