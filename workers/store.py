@@ -108,7 +108,8 @@ class PassBrief:
 
     In a `repository`, the step goes on with the work of the step `after`, None for a first one.
     `revisions` holds all lists up to the current one if the current one undoes something first,
-    and is empty otherwise. `replies` are people's answers to the questions of the step's passes.
+    and is empty otherwise. `replies` are people's answers to the questions of the step's passes,
+    `began_red` what `attempts.began_red` says of the driver before, if there was one.
     """
 
     policy: Policy
@@ -117,6 +118,7 @@ class PassBrief:
     step: Step
     subtasks: tuple[Subtask, ...]
     attempts: tuple[Attempt, ...]
+    began_red: frozenset[str] = frozenset()
     revisions: tuple[Revision, ...] = ()
     repository: Repository | None = None
     after: int | None = None
@@ -204,6 +206,9 @@ def pass_brief(connection: Connection, job: Job) -> PassBrief:
         step=step,
         subtasks=subtasks,
         attempts=() if first else attempts.of_step(connection, job.run_id, job.step),
+        began_red=(
+            attempts.began_red(connection, job.run_id, job.step) if job.resumed else frozenset()
+        ),
         revisions=_revisions(connection, job.run_id, step, job.revision) if row.undoes else (),
         replies=() if first else replies_in_step(connection, job.task_id, job.run_id, job.step),
     )

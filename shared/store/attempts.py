@@ -250,6 +250,13 @@ def of_step(connection: Connection, run_id: int, step: int) -> tuple[Attempt, ..
     return tuple(attempt_of(row) for row in found)
 
 
+def began_red(connection: Connection, run_id: int, step: int) -> frozenset[str]:
+    """The keys of the running attempts of a step whose check had been red before they began."""
+    place = (AttemptRow.run_id == run_id, AttemptRow.step == step, ~AttemptRow.look)
+    query = select(AttemptRow.key).where(*place, AttemptRow.outcome == RUNNING)
+    return frozenset(connection.execute(query.where(~AttemptRow.never_red)).scalars())
+
+
 def attempt_of(row: Any) -> Attempt:
     """The attempt in a row; its streams hold the row's text."""
     return Attempt(

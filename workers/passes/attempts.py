@@ -65,9 +65,14 @@ class Attempts:
         it in another form while something blocks it; `seen_red` says that its check was red before.
         """
         context = self._context
-        draft = context.recorder.draft(work, this.command, Outcome.FAILED, this.remedy)
-        context.log.started(draft)
         subtask = subtask_of(work)
+        draft = context.recorder.draft(work, this.command, Outcome.FAILED, this.remedy)
+        seen_red = (
+            seen_red
+            or draft.key in context.order.began_red
+            or context.history.seen_red(subtask.ordinal)
+        )
+        context.log.started(replace(draft, never_red=not seen_red))
         try:
             ran, result = context.means.run(subtask, draft, this, may_change=may_change)
         except Rejected as error:  # the target cannot take it: the planner's error, so it counts
@@ -86,9 +91,7 @@ class Attempts:
             return self._finish(draft, reason=describe_forced_end("ended by an operator", result))
         check = self._check_after(subtask, result)
         outcome, reason = context.means.outcome(subtask, result, check)
-        proven = (
-            check is None or seen_red or is_red(check) or context.history.seen_red(subtask.ordinal)
-        )
+        proven = check is None or seen_red or is_red(check)
         return self._finish(
             draft, outcome=outcome, reason=reason, check=check, never_red=not proven
         )

@@ -43,9 +43,10 @@ class PassOrder:
 
     `earlier` holds the recorded attempts of this step in this run, oldest first. Those of this
     revision count, and those of this pass are not repeated; those of other revisions only
-    determine the number of the next attempt. `replies` holds what people have answered to the
-    questions of this step in this run, oldest first. `rejections` says why earlier deliveries of
-    the step were rejected, oldest first.
+    determine the number of the next attempt. `began_red` are the keys of those that an earlier
+    driver of this pass has begun after it had seen their check red. `replies` holds what people
+    have answered to the questions of this step in this run, oldest first. `rejections` says why
+    earlier deliveries of the step were rejected, oldest first.
     """
 
     run_id: int
@@ -57,6 +58,7 @@ class PassOrder:
     pass_no: int
     policy: Policy
     earlier: tuple[Attempt, ...] = ()
+    began_red: frozenset[str] = frozenset()
     undo: tuple[Undo, ...] = ()
     replies: tuple[PassReply, ...] = ()
     rejections: tuple[RejectedDelivery, ...] = ()

@@ -334,6 +334,7 @@ def _order(brief: PassBrief, job: Job) -> PassOrder:
         pass_no=job.pass_no,
         policy=brief.policy,
         earlier=brief.attempts,
+        began_red=brief.began_red,
         undo=to_undo(brief.revisions, brief.attempts),
         replies=brief.replies,
     )

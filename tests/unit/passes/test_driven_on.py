@@ -4,6 +4,8 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from shared.domain.attempt import Answer, CommandResult, EndedBy, Unknown
 from shared.domain.budget import Ending
 from shared.domain.config import Policy
@@ -39,6 +41,26 @@ def test_what_was_started_before_is_not_started_again() -> None:
     assert done.attempts[0].result == result("one")
     assert done.attempts[0].started_at == LONG_AGO
     assert shell.commands == ["check", "two"]
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_check_that_was_red_before_the_first_driver_was_lost_proves_something(
+    *, before: bool
+) -> None:
+    """What it had seen stands with the attempt that it began; the next one looks at it again."""
+    first = carried_out(
+        order(subtask("one", "a", check="check")), ScriptedShell({"check": [1, 0], "one": 0})
+    )
+    assert [each.never_red for each in first.log.begun] == [False]
+    shell = ScriptedShell({"check": 0})
+    shell.remember(key(1), "one", result("one"), label("one"))
+    began_red = frozenset({key(1)} if before else ())
+    again = replace(order(subtask("one", "a", check="check")), began_red=began_red)
+    done = carried_out(again, shell)
+    assert done.outcomes == [(1, Outcome.OK)]
+    (ended,) = done.attempts
+    assert ended.never_red is not before
+    assert [each.never_red for each in done.log.begun] == [not before], "the next driver needs it"
 
 
 def test_a_correction_that_was_begun_is_gone_on_with() -> None:
