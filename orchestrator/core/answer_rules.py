@@ -77,4 +77,5 @@ def after_approval(step: StepState, fact: CommandsApproved) -> StepAdvance:
 def after_denial(step: StepState, fact: ApprovalDenied) -> StepAdvance:
     """Ask the planner for another way, with the person's reason."""
     why = f": {fact.note}" if fact.note else ""
-    return request_revision(step, f"A person did not approve this ({step.reason}){why}")
+    denied = replace(step, reason=f"{fact.denied_by} denied it{why} ({step.reason})")
+    return request_revision(denied, f"A person did not approve this ({step.reason}){why}")

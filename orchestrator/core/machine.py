@@ -14,7 +14,7 @@ from shared.domain.errors import Defect
 from shared.domain.facts import RunFact, TaskFact
 from shared.domain.task import StepPhase
 
-RULES_VERSION = 7
+RULES_VERSION = 8
 """Raised when the same facts may lead to another state: what was recorded under other rules is not
 folded again."""
 

@@ -79,7 +79,7 @@ def _of_step(kind: str, ref: Ref, *, by_hand: bool) -> tuple[Advice, ...]:
     look = NextStep.of("bundle show", ref)
     show = NextStep.of("step show", ref)
     send = NextStep.of("bundle send", ref)
-    now = NextStep.of("step revise", ref, now=True)
+    now = () if by_hand else (NextStep.of("step revise", ref, now=True),)
     abandon = NextStep.of("step abandon", ref)
     match kind:
         case InterventionKind.HELD_BUNDLE:
@@ -91,13 +91,13 @@ def _of_step(kind: str, ref: Ref, *, by_hand: bool) -> tuple[Advice, ...]:
             ask = () if by_hand else (send,)
             return (revise, look, _report(ref), *ask, _resume(ref), abandon, _cancel(ref))
         case InterventionKind.REVISION:
-            return (revise, look, now, _resume(ref), abandon, _cancel(ref))
+            return (revise, look, *now, _resume(ref), abandon, _cancel(ref))
         case InterventionKind.ROLLBACK:
-            return (show, _resume(ref), revise, now, abandon, _cancel(ref))
+            return (show, _resume(ref), revise, *now, abandon, _cancel(ref))
         case InterventionKind.APPROVAL:  # opened without saying what it asks for
-            return (_resume(ref), revise, show, now, abandon, _cancel(ref))
+            return (_resume(ref), revise, show, *now, abandon, _cancel(ref))
         case InterventionKind.BLOCKED:
-            return (revise, show, now, abandon, _cancel(ref))
+            return (revise, show, *now, abandon, _cancel(ref))
         case InterventionKind.SPENDING:
             return (revise, look, abandon, _cancel(ref))
     return (_resume(ref), revise, abandon, _cancel(ref))

@@ -1,5 +1,6 @@
 """Approvals on the command line, on a real executor: asked, given, denied, and every refusal."""
 
+import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -161,6 +162,7 @@ def test_a_denial_goes_to_the_planner_with_its_note(
     assert answer["details"]["answer"] == "denied"
     answer = working.json("task", "watch", ref, code=3)
     assert answer["next_step_cmd"].startswith(f"replan step revise {ref}.1")
+    assert re.match(r"\S+ denied it: keep the old logs \(", answer["reason"])
     (step,) = working.rows("SELECT note, forced FROM run_steps")
     assert step.forced
     assert "A person did not approve this" in step.note

@@ -30,6 +30,16 @@ def test_every_way_on_says_what_it_is_for(kind: InterventionKind) -> None:
             assert len({*told}) == len(told)
 
 
+@pytest.mark.parametrize("kind", InterventionKind)
+def test_a_planner_that_is_a_person_is_not_asked_by_another_way(kind: InterventionKind) -> None:
+    """Only what was held for it is sent: that asks the person."""
+    told = {
+        command_line(way) for way in next_steps(kind, parse_ref("T1.2@web1"), None, by_hand=True)
+    }
+    assert "replan step revise T1.2@web1 --now" not in told
+    assert ("replan bundle send T1.2@web1" in told) == (kind is InterventionKind.HELD_BUNDLE)
+
+
 @pytest.mark.parametrize("cap", Cap)
 def test_every_way_to_pay_says_what_it_is_for(cap: Cap) -> None:
     unpaid = Unpaid(1, CapReached(cap, Decimal(1), Decimal(2), Decimal(1), "a-model"))
