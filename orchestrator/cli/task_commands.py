@@ -177,7 +177,7 @@ def list_(
         rows = [
             (
                 t.ref,
-                in_colour(t.phase),
+                in_colour(t.phase) + _mark(dry_run=t.dry_run),
                 ", ".join(map(plain, t.targets)),
                 minute(t.created_at),
                 span(t.seconds),
@@ -191,6 +191,10 @@ def list_(
         tell_rest(console, further)
 
     return Result("task.list", found, show, items=found.tasks, next_step=further)
+
+
+def _mark(*, dry_run: bool) -> str:
+    return ", dry run" if dry_run else ""
 
 
 @add(group, "show", example="replan task show T12")
@@ -210,7 +214,8 @@ def show_(call: Invocation, ref: RefArgument) -> Result:
     explained = {str(each.ref) for each in view.interventions}
 
     def show(console: Console) -> None:
-        console.print(f"[bold]{view.ref}[/] {in_colour(view.phase)}  {plain(view.prompt)}")
+        phase = in_colour(view.phase) + _mark(dry_run=view.policy.dry_run_mode)
+        console.print(f"[bold]{view.ref}[/] {phase}  {plain(view.prompt)}")
         if why := why_it_stops(view):
             console.print(f"  [red]{plain(why)}[/]", highlight=False)
         if view.improved_prompt:

@@ -17,6 +17,7 @@ from shared.domain.task import TaskPhase
 _NEWEST = text("""
     SELECT id, phase, prompt, reason, created_at, ended_at,
            extract(epoch FROM coalesce(ended_at, clock_timestamp()) - created_at) AS seconds,
+           coalesce((policy ->> 'dry_run_mode')::boolean, false) AS dry_run,
            ARRAY(SELECT target FROM runs WHERE task_id = tasks.id ORDER BY id) AS targets,
            (SELECT count(*) FROM interventions
             WHERE task_id = tasks.id AND closed_at IS NULL) AS waiting
@@ -50,7 +51,8 @@ class TaskLine:
     `tokens` and `cost`, in US dollars, are those of its planners and agents together. `state` is
     its phase in the four words of S1.22. `failure` is the newest of its commands that failed, while
     the task waits for a person or after it ended in an error; `reason` is then what it waits for.
-    `seconds` have passed since it was submitted, or passed until it ended.
+    `seconds` have passed since it was submitted, or passed until it ended. A `dry_run` changes
+    nothing.
     """
 
     ref: RefValue
@@ -66,6 +68,7 @@ class TaskLine:
     cost: float = 0.0
     failure: Failure | None = None
     seconds: float = 0.0
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,7 @@ def list_tasks(
             ended_at=row.ended_at,
             failure=failures.get(row.id),
             seconds=float(row.seconds),
+            dry_run=row.dry_run,
             tokens=sums[row.id].tokens if row.id in sums else 0,
             cost=sums[row.id].cost if row.id in sums else 0.0,
         )

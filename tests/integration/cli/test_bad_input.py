@@ -140,7 +140,9 @@ def test_a_setting_out_of_range_for_a_task(cli: Cli) -> None:
 def test_a_planner_that_there_is_not(cli: Cli) -> None:
     answer = cli.refused("task", "submit", "p", "--local", "--planner", "nobody")
     assert "'nobody'" in answer["reason"]
-    assert "foundry, runbook, human" in answer["reason"]
+    assert "foundry, runbook, human, auto" in answer["reason"]
+    near = cli.refused("task", "submit", "p", "--local", "--planner", "antropic")["reason"]
+    assert near.startswith("--planner: 'antropic' is not a planner; did you mean anthropic?")
 
 
 def test_a_setting_out_of_range_in_the_environment(

@@ -200,6 +200,10 @@ def test_nothing_runs_in_a_dry_run(working: Cli, tmp_path: Path) -> None:
     ]
     told = working.json("task", "report", ref)["details"]
     assert told["predictions"]["unknown"] == 2
+    for verb in (("list",), ("show", ref)):
+        assert "done, dry run" in working("task", *verb).out
+    (listed,) = working.json("task", "list")["details"]["tasks"]
+    assert listed["dry_run"] is True
 
 
 def test_json_lines_are_one_answer_each(working: Cli, tmp_path: Path) -> None:

@@ -48,6 +48,14 @@ def test_what_will_ask_is_said_when_a_plan_is_submitted(working: Cli, tmp_path: 
     assert "`systemctl mask nginx` waits for approval: no rule lists `systemctl mask`" in said
 
 
+def test_a_dry_run_says_what_is_forbidden(working: Cli, tmp_path: Path) -> None:
+    """No approval would let it run."""
+    plan = plan_file(tmp_path, plain("rm -rf /"))
+    said = working("task", "submit", "--plan", plan, "--local", "--dry-run").err
+    assert "`rm -rf /` is forbidden: " in said
+    assert "waits for approval" not in said
+
+
 @pytest.mark.changes_rows
 def test_a_plan_is_judged_where_its_commands_start(working: Cli, tmp_path: Path) -> None:
     """The folder of the host is known when a plan is submitted, and when it is only checked."""
