@@ -34,6 +34,7 @@ def status(call: Invocation) -> Result:
 
 def _show(console: Console, found: "Overview") -> None:
     from orchestrator.cli.processes_text import process_rows
+    from orchestrator.words.postponed import describe as describe_postponed
 
     console.print(_headline(found), highlight=False)
     every = (*found.coordinators, *found.workers)
@@ -47,6 +48,10 @@ def _show(console: Console, found: "Overview") -> None:
             [_queue(each) for each in found.queues],
         )
     )
+    for each in found.put_off[:MOST]:
+        told = f"[yellow]{plain(each.ref)}[/] {plain(describe_postponed(each))}"
+        console.print(told, highlight=False)
+    _tell_more(console, len(found.put_off) - MOST, NextStep.of("watch", once=True))
     for line in _rest(found):
         console.print(line, highlight=False)
     _show_questions(console, found)

@@ -22,7 +22,10 @@ if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
     from orchestrator.views.at_work import AtWork, LiveChange, LiveLine
 
 MOST = 60
-"""Lines of the live screen."""
+"""Lines that are printed at once."""
+
+WHERE = 26
+"""Columns of a place on the live screen."""
 
 
 def register(app: typer.Typer) -> None:
@@ -84,7 +87,8 @@ class _Screen:
     def tell(self, now: "AtWork", changes: Sequence["LiveChange"]) -> None:
         """Show what is at work, or what has changed."""
         if self._live is not None:
-            self._live.update(Group(_table(now), Text("Ctrl-C ends this", "dim")))
+            room = self._call.console.height - 3
+            self._live.update(Group(_screenful(now, room), Text("Ctrl-C ends this", "dim")))
             return
         for each in changes:
             if self._call.human:
@@ -106,6 +110,23 @@ def show(console: Console, found: "AtWork") -> None:
             console.print(_sentence(found, each), highlight=False)
 
 
+def _screenful(found: "AtWork", room: int) -> Table:
+    """A line for each thing, what waits for a person first; no more than there is room for."""
+    from orchestrator.views.at_work import LiveKind
+
+    lines = sorted(found.lines, key=lambda line: line.kind is not LiveKind.INTERVENTION)
+    shown = lines if len(lines) <= room else lines[: max(room - 1, 1)]
+    rows = [_cells(found, line) for line in shown]
+    if len(lines) > len(shown):
+        rows.append(("", "", "", "", f"[dim]and {len(lines) - len(shown)} more[/]"))
+    table = listing(("what", "where", "phase", "for", ""), rows)
+    for column in table.columns:
+        column.no_wrap, column.overflow = True, "ellipsis"
+    # The last one gets the room that the others leave.
+    table.expand, table.columns[1].max_width, table.columns[-1].ratio = True, WHERE, 1
+    return table
+
+
 def _table(found: "AtWork") -> Table:
     rows = [_cells(found, line) for line in found.lines[:MOST]]
     if len(found.lines) > MOST:
@@ -116,7 +137,9 @@ def _table(found: "AtWork") -> Table:
 def _cells(found: "AtWork", line: "LiveLine") -> tuple[str, str, str, str, str]:
     age = "" if line.since is None else span((found.now - line.since).total_seconds())
     told = " · ".join(filter(None, (first_line(line.title, 50), plain(_rest(found, line)))))
-    return line.kind.value, plain(line.ref), in_colour(line.phase), age, told
+    # What is typed stands first: a line may be cut.
+    where = f"{line.id} {line.ref}" if line.kind.value == "intervention" else line.ref
+    return line.kind.value, plain(where), in_colour(line.phase), age, told
 
 
 def _sentence(now: "AtWork", change: "LiveChange") -> str:

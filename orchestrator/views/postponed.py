@@ -53,8 +53,8 @@ class PutOff:
     reason: str
 
 
-def postponed_work(connection: Connection, task_id: int) -> tuple[PutOff, ...]:
-    """The postponed work of a task."""
+def postponed_work(connection: Connection, task_id: int | None = None) -> tuple[PutOff, ...]:
+    """The postponed work of a task, or of all."""
     return _postponed(connection, task_id=task_id)
 
 

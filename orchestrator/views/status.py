@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import Connection, text
 
 from orchestrator.views.failures import Failure, failures_behind
+from orchestrator.views.postponed import PutOff, postponed_work
 from orchestrator.views.processes import (
     ProcessLine,
     QueueLine,
@@ -66,7 +67,8 @@ class Status:
     """What serves and what waits; `now` is the database's clock.
 
     `tasks` counts those that have not ended, by phase. `reports` are not read by a coordinator yet,
-    the oldest for `oldest_report` seconds. `broker` is why it cannot be asked, None if it answers.
+    the oldest for `oldest_report` seconds. `put_off` is work that is tried again later, as where a
+    host cannot be reached. `broker` is why it cannot be asked, None if it answers.
     """
 
     now: datetime
@@ -79,6 +81,7 @@ class Status:
     oldest_report: float | None
     questions: tuple[OpenQuestion, ...]
     disabled: tuple[DisabledHost, ...]
+    put_off: tuple[PutOff, ...] = ()
     broker: str | None = None
 
 
@@ -103,6 +106,7 @@ def status(connection: Connection) -> Status:
             for host in hosts.all_hosts(connection)
             if host.distrusted
         ),
+        put_off=postponed_work(connection),
     )
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from orchestrator.doctor import LEAST_ROOM, Machine, examine
 from orchestrator.views import processes
-from shared.domain.jobs import QueueName
+from shared.domain.facts import JobFailed
+from shared.domain.jobs import JobKind, QueueName
 from shared.domain.process_name import COORDINATOR
 from shared.queue.app import CeleryBell, make_app
 from shared.settings import load_settings
@@ -20,6 +21,7 @@ from tests.integration.cli.calling import Cli
 from tests.integration.cli.test_hosts import reaching
 from tests.services.presences import attended, connected
 from tests.services.ring import eventually
+from tests.services.scripted_worker import ScriptedWorker
 from tests.services.sshd import SshServer
 
 PLAN = "steps:\n  - {title: s, subtasks: [{run: 'true'}]}\n"
@@ -48,6 +50,21 @@ def wrong(cli: Cli, *options: str) -> dict[str, list[dict[str, Any]]]:
 
 def told(findings: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(each["reason"], each["next_step_cmd"]) for each in findings]
+
+
+def test_status_says_what_is_tried_again_later_and_why(coordinated: Cli, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(PLAN)
+    ref = coordinated.json("task", "submit", "--plan", plan, "--local")["details"]["ref"]
+    worker = ScriptedWorker(coordinated.database)
+    gone = JobFailed(JobKind.EXECUTE, 1, 0, 1, family="transient", stage="connect", reason="cut")
+    assert worker.reports(worker.takes(), gone)
+    eventually(lambda: coordinated.rows("SELECT 1 FROM jobs WHERE postponed = 1"), "the next try")
+    (put_off,) = coordinated.json("status")["details"]["put_off"]
+    assert (put_off["ref"], put_off["reason"]) == (f"{ref}.1@localhost", "cut")
+    told = " ".join(coordinated("status").out.split())
+    assert f"{ref}.1@localhost execute is postponed until " in told
+    assert "(tried 1 time): cut" in told
 
 
 @pytest.fixture
