@@ -82,6 +82,7 @@ VERBS: Final[Mapping[str, Permission]] = {
     "project.list": _LOOK,
     "project.report": _LOOK,
     "host.list": _LOOK,
+    "host.show": _LOOK,
     "repo.list": _LOOK,
     "repo.show": _LOOK,
     "config.show": _LOOK,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from orchestrator.acts.caller import Caller
@@ -68,8 +69,10 @@ def show(
     """
     settings = caller.settings.with_agent(overrides)
     if key is not None and key not in KEYS:
+        near = get_close_matches(key, list(KEYS), n=1)
+        meant = f"; did you mean {near[0]}?" if near else ""
         raise Rejected(
-            f"{key!r} is not a setting", stage="input", next_step=NextStep.of("config show")
+            f"{key!r} is not a setting{meant}", stage="input", next_step=NextStep.of("config show")
         )
     lines = []
     for each in [KEYS[key]] if key else KEYS.values():

@@ -41,9 +41,10 @@ class TextVerdict:
 
     @property
     def shown(self) -> str:
-        """The text in one line."""
-        line = " ".join(self.text.split())
-        return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
+        """The text in one line: its first one, if it has several."""
+        first, _, rest = self.text.strip().partition("\n")
+        line = " ".join(first.split())
+        return f"{line[:_SHOWN]}…" if rest or len(line) > _SHOWN else line
 
 
 def verdicts_on_steps(

@@ -71,7 +71,7 @@ def send(
 def _show_fields(console: Console, bundle: Bundle) -> None:
     """Show a bundle that was stored without its text."""
     console.print(f"{plain(bundle.step_title)}: {plain(bundle.reason)}")
-    _paragraph(console, "wrong on the host", tuple(map(describe_cause, bundle.causes)))
+    _paragraph(console, "on the host", tuple(map(describe_cause, bundle.causes)))
     _paragraph(console, "deliveries that came back", bundle.rejections)
     _paragraph(console, "failed assumptions", bundle.failed_assumptions)
     _paragraph(console, "already tried", bundle.hypotheses)

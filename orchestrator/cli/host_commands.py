@@ -167,6 +167,23 @@ def list_(call: Invocation) -> Result:
     return Result("host.list", {"hosts": list(found)}, show, items=found)
 
 
+@add(group, "show", example="replan host show web1")
+def show_(call: Invocation, name: NameArgument) -> Result:
+    """Show a host: the way to it, its key, and as whom commands run there."""
+    from orchestrator.views.host_details import host_details
+    from orchestrator.words.hosts import describe
+
+    with call.reading() as connection:
+        found = host_details(connection, name)
+
+    def show(console: Console) -> None:
+        for what, told in describe(found):
+            console.print(f"[bold]{what}[/]: {plain(told)}", highlight=False)
+        next_step(console, NextStep.of("host check", name))
+
+    return Result("host.show", found, show)
+
+
 @add(group, "check", example="replan host check web1")
 def check_(call: Invocation, name: NameArgument) -> Result:
     """Log in to a host and report any problems."""
@@ -263,4 +280,5 @@ def _where(host: Host) -> str:
     if host.connection is not ConnectionKind.SSH:
         return ""
     through = f" through {host.jump}" if host.jump else ""
-    return plain(f"{host.user or ''}@{host.address}:{host.port}{through}")
+    sudo = ", as root by sudo" if host.sudo else ""
+    return plain(f"{host.user or ''}@{host.address}:{host.port}{through}{sudo}")

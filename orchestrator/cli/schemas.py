@@ -56,6 +56,7 @@ from orchestrator.views.at_work import AtWork, LiveChange
 from orchestrator.views.attempts import AttemptLine, AttemptList, AttemptView
 from orchestrator.views.deliveries import DeliveryLine, DeliveryList, DeliveryView
 from orchestrator.views.fixes import FixLine, FixList, FixView
+from orchestrator.views.host_details import HostDetails
 from orchestrator.views.interventions import InterventionList, InterventionView
 from orchestrator.views.logs import LoggedAttempt, TaskLogs
 from orchestrator.views.plans import BundleView, PlanView
@@ -165,6 +166,7 @@ DETAILS: dict[str, Any] = {
     "project.report": lambda: _view(ProjectReport),
     "host.add": lambda: _view(Enrolment),
     "host.list": lambda: _views("hosts", Host),
+    "host.show": lambda: _view(HostDetails),
     "host.check": lambda: _view(HostCheck),
     "host.remove": lambda: _view(NamedHost),
     "host.label": lambda: _view(NamedHost),

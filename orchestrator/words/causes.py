@@ -14,4 +14,4 @@ def describe(causes: Sequence[Cause]) -> list[tuple[str, str]]:
         return []
     lines = [" ".join(describe_cause(cause).split()) for cause in causes[:MOST]]
     more = [f"and {len(causes) - MOST} more"] if len(causes) > MOST else []
-    return [("wrong on the host", "\n".join((*lines, *more)))]
+    return [("on the host", "\n".join((*lines, *more)))]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from orchestrator.words.quantities import count_of
 from orchestrator.words.visible_text import visible, visible_line
 from shared.domain.preview import (
     NO_PREVIEW_WORDS,
@@ -94,7 +95,7 @@ def _details(change: FileChange) -> Iterator[str]:
     if change.kind is ChangeKind.DELETED and before is not None:
         yield _KINDS[before.kind] if before.kind is not FileKind.FILE else ""
         if change.files is not None and change.files > 1:
-            yield f"with {change.files - 1} paths in it"
+            yield f"with {count_of(change.files - 1, 'path')} in it"
     elif change.kind is ChangeKind.CREATED and after is not None:
         yield _state(after)
     elif before is not None and after is not None:

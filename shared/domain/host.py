@@ -1,8 +1,10 @@
 """A host: where commands run, and how it is reached."""
 
+from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from hashlib import sha256
 
 
 class ConnectionKind(StrEnum):
@@ -52,6 +54,15 @@ class Host:
     distrusted: str | None = None
     labels: tuple[str, ...] = ()
     via: "Host | None" = None
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the pinned key, as `ssh-keygen -l` prints it: `SHA256:…`; empty without one."""
+        if self.host_key is None:
+            return ""
+        _, _, blob = self.host_key.partition(" ")
+        digest = sha256(b64decode(blob)).digest()
+        return f"SHA256:{b64encode(digest).decode().rstrip('=')}"
 
     @property
     def in_any_folder(self) -> "Host":

@@ -116,6 +116,7 @@ def showing(ref: str, done: str, signed: str) -> dict[str, tuple[str, ...]]:
         "fix.show": ("F1",),
         "runbook.show": ("swap",),
         "repo.show": ("app",),
+        "host.show": ("web1",),
         **dict.fromkeys(("session.list", "delivery.list"), ()),
         **{f"{each}.list": (SESSION,) for each in ("checkpoint", "worktree")},
         "session.status": (SESSION,),

@@ -29,6 +29,11 @@ def test_a_host_is_enrolled_checked_listed_and_removed(cli: Cli, sshd: SshServer
     (host,) = cli.json("host", "list")["details"]["hosts"]
     assert (host["name"], host["port"]) == ("web1", sshd.port)
     assert Path(host["key_path"]).is_absolute()
+    details = cli.json("host", "show", "web1")["details"]
+    assert details["fingerprint"] == added["details"]["fingerprint"]
+    said = cli("host", "show", "web1").out
+    assert f"where: {sshd.user}@{sshd.host}:{sshd.port}\n" in said
+    assert f"runs as: {sshd.user}\n" in said
     checked = cli.json("host", "check", "web1")["details"]["report"]
     assert checked["runs_commands"] is True
     told = cli("host", "check", "web1")
@@ -37,6 +42,7 @@ def test_a_host_is_enrolled_checked_listed_and_removed(cli: Cli, sshd: SshServer
     again = cli.refused("host", "add", "web1", *reaching(sshd))
     assert "enrolled already" in again["reason"]
     assert cli.json("host", "remove", "web1")["details"] == {"name": "web1"}
+    assert "'web1' is not enrolled" in cli.refused("host", "show", "web1")["reason"]
     assert cli.json("host", "list")["details"]["hosts"] == []
     assert "no host is enrolled" in cli("host", "list").out
 

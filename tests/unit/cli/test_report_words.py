@@ -250,7 +250,7 @@ def test_what_waits_for_a_person_stands_there_with_what_to_type() -> None:
     )
     told = markdown(replace(report, task=replace(report.task, interventions=(waits,))))
     assert "**Waits for you** (escalation): nobody knows" in told
-    assert "    wrong on the host: nothing listens on port 1\n" in told
+    assert "    on the host: nothing listens on port 1\n" in told
     assert "        and 2 more\n" in told
     assert "    its delivery of pass 2 came back: It cannot be merged" in told
     assert "        Files with conflicts: shared.txt\n" in told
