@@ -63,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
             "next_step": None if error.next_step is None else to_json(error.next_step),
         }
         if chosen.verb in {"start", "gateway"}:
-            print(visible(f"{error.stage}: {error.reason}"), file=sys.stderr)
+            print(visible(f"✗ {error.reason}\n  at stage: {error.stage}"), file=sys.stderr)
             if error.next_step:
                 print(visible(f"next: {command_line(error.next_step)}"), file=sys.stderr)
         else:

@@ -262,6 +262,8 @@ def _key_question(call: Invocation) -> "Ask | None":
 
     def ask(host: Host, fingerprint: str) -> bool:
         call.complaints.print(_key_of(host, f"[bold]{plain(fingerprint)}[/]"))
+        compare = "on the host itself: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub"
+        call.complaints.print(f"[dim]{compare}[/]", highlight=False)
         return typer.confirm("Is this the right host?")
 
     return ask
