@@ -48,7 +48,10 @@ class ProposedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class LearnedRules:
-    """The rules that approvals teach; `approved` and `denied` are the questions that were read."""
+    """The rules that approvals teach; `approved` and `denied` are the questions that were read.
+
+    They were written to the `file`, if there is one.
+    """
 
     rules: tuple[ProposedPolicy, ...]
     approved: int
@@ -58,7 +61,7 @@ class LearnedRules:
 
 @act("guard.learn")
 def learn_rules(caller: Caller, since: str, file: Path | None = None) -> LearnedRules:
-    """Propose rules from the approvals since then, and write them to a new policy file.
+    """Propose rules from the approvals since then; if there are any, write a new policy file.
 
     Each is the narrowest that covers what was approved at least twice; none covers what was ever
     denied. Raises Rejected for a bad time, and for a file that exists or cannot be written.
@@ -80,6 +83,8 @@ def learn_rules(caller: Caller, since: str, file: Path | None = None) -> Learned
     )
     found = learn(approved, denied, recorded, guard_for)
     rules = tuple(_proposed(each, site) for each in found)
+    if not found:
+        file = None
     if file is not None:
         _write(file, found, site)
     return LearnedRules(
@@ -153,7 +158,7 @@ def _write(file: Path, found: tuple[LearnedRule, ...], site: Site) -> None:
         levels[_scope(each, site)].append(_group(each))
     try:
         with file.open("x", encoding="utf-8") as opened:
-            opened.write(policy_text(levels, _hosts_of(site)) if levels else "allow: []\n")
+            opened.write(policy_text(levels, _hosts_of(site)))
     except OSError as error:
         raise Rejected(
             f"{file} cannot be written: {error.strerror or error}",

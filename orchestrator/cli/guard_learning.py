@@ -43,13 +43,15 @@ def learn(
         found,
         lambda console: _show(console, found),
         items=found.rules,
-        next_step=None if write is None else NextStep.of("guard test", write),
+        next_step=None if found.file is None else NextStep.of("guard test", found.file),
     )
 
 
 def _show(console: Console, found: "LearnedRules") -> None:
     for each in found.rules:
         _show_rule(console, each)
+    if not found.rules:
+        console.print("no rule covers what was approved at least twice; no file is written")
     console.print(
         f"rules: {len(found.rules)}; questions approved: {found.approved}, denied: {found.denied}"
         + (f", in {plain(str(found.file))}" if found.file else ""),

@@ -4,31 +4,41 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from shared.contracts.origin import Origin
 from shared.contracts.yamltext import Path, YamlText, spell_path
 
 
 class Document(BaseModel):
-    """A mapping with known keys only; an unknown key is refused, with the nearest known one."""
+    """A mapping with known keys only; unknown ones are refused, each with the nearest known one."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _known_keys_only(cls, data: Any) -> Any:
-        if not isinstance(data, Mapping):
-            return data
-        for key in data:
-            if key not in cls.model_fields:
-                raise PydanticCustomError(
-                    "unknown_key",
-                    "{told}",
-                    {"key": str(key), "told": unknown(key, cls.model_fields)},
-                )
-        return data
+    def _known_keys_only(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        strange = {} if not isinstance(data, Mapping) else _strange(data, cls.model_fields)
+        if not strange:
+            return handler(data)
+        found = [*strange.values()]
+        meant = {_near(key, cls.model_fields) for key in strange}
+        try:
+            handler({key: value for key, value in data.items() if key not in strange})
+        except ValidationError as error:
+            found += [
+                _again(details)
+                for details in error.errors()
+                if details["type"] != "missing" or details["loc"][0] not in meant
+            ]
+        raise ValidationError.from_exception_data(cls.__name__, found)
 
     @classmethod
     def read(cls, text: YamlText, origin: Origin) -> Self:
@@ -41,12 +51,37 @@ class Document(BaseModel):
             ) from error
 
 
+def _strange(data: Mapping[Any, Any], known: Iterable[str]) -> dict[Any, InitErrorDetails]:
+    """What is wrong with each key that is not known."""
+    allowed = set(known)
+    return {
+        key: InitErrorDetails(
+            type=PydanticCustomError("unknown_key", "{told}", {"told": unknown(key, allowed)}),
+            loc=(str(key),),
+            input=value,
+        )
+        for key, value in data.items()
+        if key not in allowed
+    }
+
+
+def _again(details: ErrorDetails) -> InitErrorDetails:
+    """The same fault, to be raised once more beside others."""
+    context = {**details.get("ctx", {}), "told": details["msg"]}
+    kind = PydanticCustomError(details["type"], "{told}", context)
+    return InitErrorDetails(type=kind, loc=details["loc"], input=details["input"])
+
+
 def unknown(key: object, known: Iterable[str]) -> str:
     """Says that a key or name is unknown, which one was probably meant, and what is allowed."""
     allowed = sorted(known)
-    near = get_close_matches(str(key), allowed, n=1)
-    meant = f"did you mean {near[0]!r}? " if near else ""
+    near = _near(key, allowed)
+    meant = f"did you mean {near!r}? " if near else ""
     return f"unknown; {meant}allowed: {', '.join(allowed)}"
+
+
+def _near(key: object, known: Iterable[str]) -> str | None:
+    return next(iter(get_close_matches(str(key), sorted(known), n=1)), None)
 
 
 def faults(error: ValidationError) -> list[tuple[Path, str]]:
@@ -84,7 +119,7 @@ def _fault(details: ErrorDetails) -> tuple[Path, str]:
     path: Path = tuple(details["loc"])
     context = details.get("ctx", {})
     if details["type"] == "unknown_key":
-        return (*path, context["key"]), context["told"]
+        return path, context["told"]
     of_text = f"string_{details['type']}" if isinstance(details["input"], str) else ""
     known = _PLAIN.get(of_text) or _PLAIN.get(details["type"])
     if known is None:

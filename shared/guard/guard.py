@@ -122,7 +122,8 @@ class Guard:
         self.policy = policy
         self.version = f"{policy.version}-{self._shfmt.version}"
         entries = [(f, rule_of(f.entry, self._shfmt)) for f in policy.forbidden]
-        self._rules = RuleSet(rule for _, rule in entries)
+        reasons = {each.entry: each.reason for each, _ in entries}
+        self._rules = RuleSet((rule for _, rule in entries), reasons)
         self._list = AllowList(
             policy.allowances, policy.territory, policy.variables, policy.programs
         )

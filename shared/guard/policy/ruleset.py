@@ -1,6 +1,8 @@
 """All rules together, found by the program that runs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
 
 from shared.domain.verdict import Verdict, VerdictKind
 from shared.guard.globs import Match
@@ -8,11 +10,14 @@ from shared.guard.policy.rules import Rule, WriteRule, names_of
 from shared.guard.programs.options import arguments
 from shared.guard.words import Run
 
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+
 
 class RuleSet:
-    """The rules of one `forbidden_commands` list."""
+    """The rules of one `forbidden_commands` list; `reasons` says of entries what they do."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(self, rules: Iterable[Rule], reasons: Mapping[str, str] = NOTHING) -> None:
+        self._reasons = reasons
         self._by_program: dict[str, list[Rule]] = {}
         self._any_program: list[Rule] = []
         self._writes: list[WriteRule] = []
@@ -35,7 +40,8 @@ class RuleSet:
             for rule in rules:
                 found = rule.match(run, given)
                 if found:
-                    yield _verdict(rule, run, found if run.sure else Match.MAYBE)
+                    sure = found if run.sure else Match.MAYBE
+                    yield _verdict(rule, run, sure, self._reasons.get(rule.entry, ""))
 
     def _rules_for(self, run: Run) -> list[Rule]:
         rules = [*self._any_program] if run.argv else []
@@ -44,10 +50,11 @@ class RuleSet:
         return [*rules, *self._writes] if run.writes else rules
 
 
-def _verdict(rule: Rule, run: Run, found: Match) -> Verdict:
+def _verdict(rule: Rule, run: Run, found: Match, why: str) -> Verdict:
     shown = " ".join(map(str, run.argv or run.writes))[:200]
     if found is Match.YES:
-        reason = f"`{rule.entry}` is forbidden: {shown}"
+        told = f"it {why} ({shown})" if why else shown
+        reason = f"`{rule.entry}` is forbidden: {told}"
         return Verdict(VerdictKind.DENY, rule.entry, reason, run.part)
     reason = f"`{rule.entry}` is forbidden, and this may turn out to be it: {shown}"
     return Verdict(VerdictKind.APPROVE, rule.entry, reason, run.part)

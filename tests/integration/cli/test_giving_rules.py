@@ -81,6 +81,9 @@ def test_where_no_rule_helps_or_no_file_is_at_hand_the_person_is_told(
     working: Cli, tmp_path: Path
 ) -> None:
     """Without a policy file, the approval counts and the rule is printed."""
+    nothing = tmp_path / "learned.yaml"
+    assert "no file is written" in working("guard", "learn", "--write", nothing).out
+    assert not nothing.exists()
     submit(working, plan_file(tmp_path, plain("kill 999999999")))
     assert "another process later" in working("intervention", "show", "I1").out
     refused = working.refused("intervention", "approve", "I1", "--rule", "site")
