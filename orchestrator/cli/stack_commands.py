@@ -26,7 +26,13 @@ from shared.domain.errors import Rejected, ReplanError
 from shared.domain.exits import ExitCode, code_of
 from shared.domain.next_step import NextStep, ShellCommand
 from shared.domain.task import TaskPhase
-from shared.settings import RunningElsewhere, Settings, load_settings, usual_data_dir
+from shared.settings import (
+    RunningElsewhere,
+    Settings,
+    load_settings,
+    missing_key_of,
+    usual_data_dir,
+)
 
 if TYPE_CHECKING:  # avoids loading SQLAlchemy: `--help` is quick
     from orchestrator.embedded.stage import Stage
@@ -116,6 +122,9 @@ def _in_background(
 
 def _show_up(console: Console, settings: Settings, folder: Path, where: str) -> None:
     console.print(f"[green]up[/]{where}; data in {plain(folder)}, logs in {plain(folder)}/logs")
+    missing = missing_key_of(settings.server)
+    if missing:
+        console.print(f"[dim]{missing}: tasks that a model plans wait for a key[/]")
     submit = f"task submit --plan {example_plan('hello.yaml', anywhere=True)} --local --wait"
     next_step(console, ShellCommand(f"{finding(settings, folder)}{program()} {submit}"))
 

@@ -7,6 +7,7 @@ from shared.domain.author import PlanningRole
 from shared.domain.config import ModelProvider
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
+from shared.settings.model_keys import missing_model_key
 from shared.settings.server import EFFORTS, ServerSettings
 from workers.llm.prompts import TASKMASTER
 from workers.llm.providers import PROVIDERS, SET_MODEL, ProviderInfo
@@ -146,7 +147,12 @@ class LlmSettings:
         self.info.require_library(self.provider)
 
     def _check_key(self) -> None:
-        if not (self.api_key or self.auth_token) and (missing := self._missing_key()):
+        missing = missing_model_key(
+            self.provider,
+            key=bool(self.api_key or self.auth_token),
+            base_url=self.base_url is not None,
+        )
+        if missing:
             raise Misconfigured(
                 f"no key for the model: {missing} where this worker runs",
                 stage="model",
@@ -154,18 +160,6 @@ class LlmSettings:
             )
         if not all(key.isascii() and key.isprintable() for key in self.secrets):
             raise _wrong("the model's key contains characters that are not valid in a key")
-
-    def _missing_key(self) -> str:
-        """Which key is missing; empty where the provider asks for none, or finds it by itself."""
-        match self.provider:
-            case ModelProvider.ANTHROPIC:
-                return "neither ANTHROPIC_API_KEY nor ANTHROPIC_AUTH_TOKEN is set"
-            case ModelProvider.OPENAI if self.base_url is None:
-                return "OPENAI_API_KEY is not set"
-            case ModelProvider.FOUNDRY:
-                return "ANTHROPIC_FOUNDRY_API_KEY is not set"
-            case _:
-                return ""
 
     def _check_place(self) -> None:
         """Raise Misconfigured if the address cannot be told from what is set."""
