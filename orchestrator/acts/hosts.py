@@ -218,8 +218,8 @@ def _check_options(options: SshOptions) -> None:
         given = getattr(options, option)
         if given is not None and name_of(given) is None:
             raise Rejected(
-                f"--{option.replace('_', '-')} takes the name of a secret, ${{secret:NAME}}, "
-                "never the secret itself",
+                f"--{option.replace('_', '-')} takes the name of a secret, '${{secret:NAME}}' in "
+                "single quotes, never the secret itself",
                 stage="input",
                 next_step=NextStep.of("host add", help=True),
             )

@@ -30,7 +30,7 @@ group = typer.Typer(name="host", no_args_is_help=True)
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="The host's name.", autocompletion=hosts)
 ]
-SECRET = "The secret that holds the {}: ${{secret:NAME}}."  # noqa: S105 - a sentence
+SECRET = "The secret that holds the {}: '${{secret:NAME}}'."  # noqa: S105 - a sentence
 
 
 @add(group, "add", example="replan host add web1 --address 10.0.0.5 --user deploy --key ~/.ssh/id")

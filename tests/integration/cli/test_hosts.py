@@ -182,7 +182,7 @@ def test_a_host_behind_another_is_enrolled_and_used(
         (("--jump", "nowhere"), "through nowhere, which is not a host enrolled for SSH"),
         (("--jump", "here"), "through here, which is not a host enrolled for SSH"),
         (("--jump", "web1"), "the way to web1 leads nowhere: web1 → web1"),
-        (("--password", "hunter2"), "--password takes the name of a secret, ${secret:NAME}"),
+        (("--password", "hunter2"), "name of a secret, '${secret:NAME}' in single quotes"),
         (("--passphrase", "${secret:}"), "--passphrase takes the name of a secret"),
         (("--sudo-password", "x"), "--sudo-password takes the name of a secret"),
     ],
