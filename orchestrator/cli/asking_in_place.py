@@ -1,9 +1,10 @@
 """Asking the person at the terminal about what waits, so that a run goes on without another one."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from time import monotonic
+from typing import Any, Final, TypeVar
 
 from orchestrator.acts import interventions, plans
 from orchestrator.acts.done import Done
@@ -18,7 +19,7 @@ from orchestrator.views.interventions import InterventionView
 from orchestrator.views.tasks import TaskView
 from orchestrator.words.approvals import describe_account
 from orchestrator.words.failures import why_it_waits
-from shared.domain.approval import ApprovalScope
+from shared.domain.approval import ApprovalRequest, ApprovalScope
 from shared.domain.config import ASK
 from shared.domain.errors import ReplanError
 
@@ -31,6 +32,9 @@ _APPROVAL: Mapping[str, str] = {
     "l": "later",
 }
 _PLAN: Mapping[str, str] = {"a": "approve the plan", "s": "show it", "l": "later"}
+
+_ON_ITS_WAY: Final = 30.0
+"""Seconds within which an approval has come to every host."""
 
 Acting = Callable[[], Done[Any]]
 
@@ -50,6 +54,8 @@ class Asking:
         self._later: set[int] = set()
         self._to_offer = ahead
         self._approved_ahead: frozenset[str] = frozenset()
+        self._just_given: dict[str, float] = {}
+        """What was approved with something else, and until when it may still ask for that."""
 
     def offers(self, task: TaskView) -> bool:
         """Whether what its plan may ask is to be offered now: once, as soon as its steps begin.
@@ -125,15 +131,17 @@ class Asking:
     def _was_approved_ahead(self, waits: InterventionView) -> bool:
         """Approve what the person has approved before it asked, with all else of that."""
         asked = {each.digest for each in waits.wanted}
-        if not asked or not asked <= self._approved_ahead:
+        now = monotonic()
+        given = {digest for digest, until in self._just_given.items() if now < until}
+        if not asked or not asked <= self._approved_ahead | given:
             return False
         rest = self._done(partial(rest_of_plan, self._call.caller, waits.name))
         if rest is None:
             return False
         agreed = [each for each in rest if each.subject.digest in self._approved_ahead]
-        # What fails and asks once more is no longer what was agreed to. The others stand: another
-        # host may have asked before their approval came to it.
-        self._approved_ahead -= asked
+        # What fails and asks once more is no longer what was agreed to.
+        self._approved_ahead -= asked | {each.subject.digest for each in agreed}
+        self._note_given(agreed)
         return self._act(partial(interventions.approve, self._call.caller, waits.name, rest=agreed))
 
     def _approved_with_rest(self, waits: InterventionView) -> bool:
@@ -145,11 +153,14 @@ class Asking:
         if not self._agrees("approve this and all of that (y/n): "):
             return False
         approve = partial(interventions.approve, self._call.caller, waits.name, rest=rest)
-        if self._act(approve):
-            self._approved_ahead |= {each.subject.digest for each in rest}
-        else:
-            self._put_off(waits)
+        self._note_given(rest)
+        self._act_or_put_off(waits, approve)
         return True
+
+    def _note_given(self, given: Iterable[ApprovalRequest]) -> None:
+        """Another host may ask for that before the approval has come to it."""
+        until = monotonic() + _ON_ITS_WAY
+        self._just_given |= {each.subject.digest: until for each in given}
 
     def _ask_about_plan(self, waits: InterventionView) -> None:
         caller, ref = self._call.caller, waits.ref

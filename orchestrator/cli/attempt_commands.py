@@ -1,6 +1,6 @@
 """`replan attempt …`."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -23,14 +23,8 @@ from orchestrator.cli.tables import (
 from orchestrator.cli.task_commands import TimeoutOption, WaitOption
 from shared.domain.ids import parse_ref, parse_step
 from shared.domain.next_step import NextStep
-from shared.domain.outcome import Outcome
-
-if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
-    pass
 
 group = typer.Typer(name="attempt", no_args_is_help=True)
-
-_REFUSED = (Outcome.DENIED, Outcome.NEEDS_APPROVAL)
 
 PlaceArgument = Annotated[
     str, typer.Argument(metavar="REF", help="T12, T12.2 or T12.2.3@web1.", autocompletion=tasks)
