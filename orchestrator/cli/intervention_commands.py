@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from orchestrator.cli.completion import interventions, tasks
+from orchestrator.cli.follow_option import FollowOption, then_follow
 from orchestrator.cli.intervention_text import show_evidence, show_rest, show_waiting, with_rule
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.posted import post_answer
@@ -175,6 +176,7 @@ def approve(
             help="Also allow it by a rule from now on, the narrowest: for whom it holds.",
         ),
     ] = None,
+    wait: FollowOption = False,
 ) -> Result:
     """Let a step run what it asks to run, exactly as shown: once, unless you say otherwise.
 
@@ -191,7 +193,8 @@ def approve(
     wanted = None if rule is None else parse_scope(rule)
     rest = rest_of_plan(call.caller, name) if plan else ()
     done = interventions.approve(call.caller, name, scope, wanted, rest=rest)
-    return with_rule(_result("intervention.approve", done), done.value.rule)
+    answer = with_rule(_result("intervention.approve", done), done.value.rule)
+    return then_follow(call, answer, done.value.ref.task) if wait else answer
 
 
 @add(group, "key", example="replan intervention key --passphrase")

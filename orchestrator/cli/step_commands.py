@@ -9,6 +9,7 @@ from rich.console import Console
 from orchestrator.cli.agent_text import show_notes, show_work
 from orchestrator.cli.completion import tasks
 from orchestrator.cli.files import read_text
+from orchestrator.cli.follow_option import FollowOption, then_follow
 from orchestrator.cli.intervention_text import mark, show_reasons, show_waiting
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.posted import place_answer, with_notes
@@ -83,6 +84,7 @@ def revise(
     file: Annotated[Path | None, typer.Option(help="The new subtasks.")] = None,
     now: Annotated[bool, typer.Option("--now", help="Have its planner revise it now.")] = False,
     note: Annotated[str, typer.Option(help="What the planner should know.")] = "",
+    wait: FollowOption = False,
 ) -> Result:
     """Give a step new subtasks yourself (--file), or have its planner revise it (--now).
 
@@ -100,7 +102,8 @@ def revise(
         )
     given = None if file is None else PlanText(read_text(file), str(file))
     done = steps.revise(call.caller, parse_ref(ref), given, note)
-    return with_notes(place_answer("step.revise", done.value, taken=done.taken), done)
+    answer = with_notes(place_answer("step.revise", done.value, taken=done.taken), done)
+    return then_follow(call, answer, done.value.ref.task) if wait else answer
 
 
 @add(group, "raise", example="replan step raise T12.2@app --cost-budget 0.50")

@@ -11,6 +11,7 @@ from orchestrator.acts.plan_text import PlanText, TasksText
 from orchestrator.cli.agent_text import show_agents
 from orchestrator.cli.completion import hosts, planners, task_settings, tasks
 from orchestrator.cli.files import beside, read_text
+from orchestrator.cli.follow_option import FollowOption, then_follow
 from orchestrator.cli.intervention_text import show_in_hand, show_waiting
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.posted import post_answer, resume_answer, tell_notes, with_notes
@@ -303,6 +304,7 @@ def resume(
             min=0, max=100_000, help="What models may cost for it, in dollars; 0 means no cap."
         ),
     ] = None,
+    wait: FollowOption = False,
 ) -> Result:
     """Resume after the cause was removed: counters are cleared, and what failed runs again.
 
@@ -313,7 +315,8 @@ def resume(
     from orchestrator.cli.answers import Place
 
     done = resume_task(call.caller, parse_ref(ref), cost_cap=cost_cap)
-    return resume_answer("task.resume", Place(done.value.ref, done.value.phase), done)
+    answer = resume_answer("task.resume", Place(done.value.ref, done.value.phase), done)
+    return then_follow(call, answer, done.value.ref.task) if wait else answer
 
 
 @add(group, "limit", example="replan task limit T12 max_retry_count=5")

@@ -153,6 +153,26 @@ def test_an_approval_that_expired_unused_asks_again(
     assert lines(ledger) == []
 
 
+def test_what_an_answer_lets_go_on_may_be_watched_to_its_end(
+    working: Cli, tmp_path: Path, ledger: Path
+) -> None:
+    """After the answer itself; the exit code is that of the task."""
+    wanted = tmp_path / "wanted"
+    plan = plan_file(
+        tmp_path, critical(f"echo ran >> {ledger}"), plain(f"test -e {wanted}", planner="human")
+    )
+    ref = submit(working, plan, "--set", "error_threshold_per_step=1")
+    said = working("intervention", "approve", "I1", "--wait")
+    assert said.code == 3
+    assert said.out.startswith(f"{ref}.1@localhost is ")
+    assert f"{ref} waiting" in said.out
+    wanted.touch()
+    said = working("task", "resume", ref, "--wait")
+    assert said.code == 0
+    assert f"{ref} done" in said.out
+    assert lines(ledger) == ["ran"]
+
+
 def test_a_denial_goes_to_the_planner_with_its_note(
     working: Cli, tmp_path: Path, ledger: Path
 ) -> None:

@@ -65,8 +65,8 @@ def test_what_ran_is_undone_before_a_revision_begins(
     """S0.56: the last first, only what ran; the history tells of it (S0.94)."""
     ref = failed(working, tmp_path, ledger)
     fix = written(tmp_path, ledger, FIX, "fix.yaml", KEYS="make, mark, never")
-    working.json("step", "revise", f"{ref}.1", "--file", fix)
-    assert working.json("task", "watch", ref)["details"]["phase"] == "done"
+    followed = working.json("step", "revise", f"{ref}.1", "--file", fix, "--wait")
+    assert (followed["kind"], followed["details"]["phase"]) == ("task.watch", "done")
     assert ledger.read_text().split() == ["make", "mark", "unmark", "unmake", "again"]
     assert not (tmp_path / "made").exists()
     shown = working.json("step", "show", f"{ref}.1")["details"]
