@@ -9,6 +9,7 @@ from rich.console import Console
 from orchestrator.cli.invocation import Invocation, add
 from orchestrator.cli.reply import Result
 from orchestrator.cli.tables import first_line, listing, next_step, plain, span
+from shared.domain.jobs import JobKind
 from shared.domain.next_step import NextStep
 
 if TYPE_CHECKING:  # SQLAlchemy loads when the database is needed
@@ -51,6 +52,8 @@ def _show(console: Console, found: "Overview") -> None:
     for each in found.put_off[:MOST]:
         told = f"[yellow]{plain(each.ref)}[/] {plain(describe_postponed(each))}"
         console.print(told, highlight=False)
+        if each.work is JobKind.EXECUTE and each.until is not None:
+            next_step(console, NextStep.of("attempt run", each.ref))
     _tell_more(console, len(found.put_off) - MOST, NextStep.of("watch", once=True))
     for line in _rest(found):
         console.print(line, highlight=False)

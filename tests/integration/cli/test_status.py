@@ -65,6 +65,7 @@ def test_status_says_what_is_tried_again_later_and_why(coordinated: Cli, tmp_pat
     told = " ".join(coordinated("status").out.split())
     assert f"{ref}.1@localhost execute is postponed until " in told
     assert "(tried 1 time): cut" in told
+    assert f"next: replan attempt run {ref}.1@localhost" in told
 
 
 @pytest.fixture
