@@ -127,7 +127,7 @@ def _models(server: ServerSettings) -> Finding:
     if not model:
         told = f"the provider {provider} has no default model, and none is set"
         return Finding("models", False, told, ShellCommand("export REPLAN_MODEL=NAME"))
-    told = f"{provider} is asked for {model}, unless a role names another, with the planners' key"
+    told = f"{provider} is asked for {model}, unless a role names another"
     return Finding("models", True, told)
 
 

@@ -29,7 +29,7 @@ from orchestrator.views.tasks import task_view
 from orchestrator.views.values import RefValue
 from shared.domain.approval import ApprovalRequest, ApprovalScope
 from shared.domain.attempt import Answer
-from shared.domain.errors import Rejected
+from shared.domain.errors import Rejected, ReplanError
 from shared.domain.facts import (
     ApprovalDenied,
     CommandsApproved,
@@ -124,12 +124,12 @@ def approve(
             audited=_audited(rest) if rules is None else {**_audited(rest), **rules.audited()},
         )
         done = replace(done, value=replace(done.value, rest=len(rest)))
-        if done.taken and rest:
-            _approve_covered(caller, view, rest)
-        if rules is None:
-            return done
-        rules.put()
-        return replace(done, value=replace(done.value, rule=rules.outcome))
+        if rules is not None:
+            rules.put()
+            done = replace(done, value=replace(done.value, rule=rules.outcome))
+    if done.taken and rest:
+        _approve_covered(caller, view, rest)
+    return done
 
 
 def _approve_covered(
@@ -141,7 +141,7 @@ def _approve_covered(
         waiting = list_interventions(connection, task_id=view.ref.task)
     for each in waiting:
         if each.approvable and {asks.digest for asks in each.wanted} <= approved:
-            with suppress(Rejected):  # somebody else was quicker
+            with suppress(ReplanError):  # it goes on waiting, as where somebody was quicker
                 approve(caller, each.name)
 
 

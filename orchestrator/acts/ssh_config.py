@@ -1,8 +1,10 @@
 """What a person's own SSH configuration says of a host, read by OpenSSH itself."""
 
+import os
 import re
 import subprocess
 from dataclasses import fields, replace
+from getpass import getuser
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +14,9 @@ from shared.domain.next_step import Blank, NextStep
 
 PATIENCE: Final = 30.0
 """Seconds that reading may take: a `Match exec` of the file may start programs."""
+
+_TOKEN: Final = re.compile(r"%.")
+_VARIABLE: Final = re.compile(r"\$\{(\w+)\}")
 
 _Values = dict[str, list[str]]
 
@@ -27,7 +32,7 @@ def with_ssh_config(name: str, file: Path, said: SshOptions) -> SshOptions:
         address=_first(values, "hostname"),
         port=int(_first(values, "port") or "22"),
         user=_first(values, "user"),
-        key_path=said.key_path or _key(values),
+        key_path=said.key_path or (None if said.password else _key(name, values)),
         jump=said.jump or _jump(name, file, values),
     )
     given = {each.name: getattr(said, each.name) for each in fields(said)}
@@ -74,11 +79,28 @@ def _first(values: _Values, keyword: str) -> str | None:
     return next(iter(values.get(keyword, ())), None)
 
 
-def _key(values: _Values) -> str | None:
+def _key(name: str, values: _Values) -> str | None:
     """The first key file that is there; where only one is named, that one in any case."""
-    named = [str(Path(each).expanduser().absolute()) for each in values.get("identityfile", ())]
-    there = (each for each in named if Path(each).is_file())
-    return next(there, named[0] if len(named) == 1 else None)
+    named = [_expand(name, each, values) for each in values.get("identityfile", ())]
+    files = [str(Path(each).expanduser().absolute()) for each in named if each != "none"]
+    there = (each for each in files if Path(each).is_file())
+    return next(there, files[0] if len(files) == 1 else None)
+
+
+def _expand(name: str, file: str, values: _Values) -> str:
+    """The name of a key file without its tokens, which `ssh -G` leaves as they are written."""
+    tokens = {
+        "%%": "%",
+        "%d": str(Path.home()),
+        "%h": _first(values, "hostname") or name,
+        "%n": name,
+        "%p": _first(values, "port") or "22",
+        "%r": _first(values, "user") or "",
+        "%u": getuser(),
+        "%i": str(os.getuid()),
+    }
+    told = _TOKEN.sub(lambda found: tokens.get(found[0], found[0]), file)
+    return _VARIABLE.sub(lambda found: os.environ.get(found[1], found[0]), told)
 
 
 def _jump(name: str, file: Path, values: _Values) -> str | None:

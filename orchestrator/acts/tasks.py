@@ -25,7 +25,7 @@ from orchestrator.views.tasks import TaskView, task_view
 from orchestrator.views.values import RefValue
 from shared.contracts.agent_tasks import AgentTasks, load_tasks
 from shared.contracts.planfile import load_plan
-from shared.domain.config import CHANGEABLE, Policy, Value
+from shared.domain.config import ASK, CHANGEABLE, Policy, Value
 from shared.domain.errors import Rejected
 from shared.domain.facts import CancelRequested, PolicyChanged
 from shared.domain.ids import Ref
@@ -66,6 +66,8 @@ class Submitted:
     rights: tuple[RightsWarning, ...] = ()
     secrets: tuple[SecretWarning, ...] = ()
     runbook: ChosenRunbook | None = None
+    autonomy: str = ASK
+    dry_run: bool = False
 
 
 @act("task.submit")
@@ -92,7 +94,15 @@ def submit(caller: Caller, request: TaskRequest) -> Done[Submitted]:
     secrets = warnings_on_secrets(caller.settings.server, os.environ, named_secrets(submission))
     number = submit_typed(caller, submission)
     value = Submitted(
-        Ref(number), request.targets, warnings, stops, rights, secrets, choice.runbook
+        Ref(number),
+        request.targets,
+        warnings,
+        stops,
+        rights,
+        secrets,
+        choice.runbook,
+        autonomy=submission.policy.autonomy,
+        dry_run=submission.policy.dry_run_mode,
     )
     of_plan = (
         *notes(warnings),

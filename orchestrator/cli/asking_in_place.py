@@ -54,6 +54,7 @@ class Asking:
         self._later: set[int] = set()
         self._to_offer = ahead
         self._approved_ahead: frozenset[str] = frozenset()
+        self._approvals_last = 0.0
         self._just_given: dict[str, float] = {}
         """What was approved with something else, and until when it may still ask for that."""
 
@@ -83,6 +84,7 @@ class Asking:
 
     def next_of(self, task: TaskView) -> InterventionView | None:
         """The first thing that waits and can be answered here."""
+        self._approvals_last = task.policy.approval_ttl
         return next((each for each in task.interventions if self._can_ask(each)), None)
 
     def ask(self, waits: InterventionView) -> None:
@@ -141,8 +143,11 @@ class Asking:
         agreed = [each for each in rest if each.subject.digest in self._approved_ahead]
         # What fails and asks once more is no longer what was agreed to.
         self._approved_ahead -= asked | {each.subject.digest for each in agreed}
+        approve = partial(interventions.approve, self._call.caller, waits.name, rest=agreed)
+        if not self._act(approve):
+            return False
         self._note_given(agreed)
-        return self._act(partial(interventions.approve, self._call.caller, waits.name, rest=agreed))
+        return True
 
     def _approved_with_rest(self, waits: InterventionView) -> bool:
         """Show what else of the plan will ask; whether it was approved with what asks now."""
@@ -153,13 +158,15 @@ class Asking:
         if not self._agrees("approve this and all of that (y/n): "):
             return False
         approve = partial(interventions.approve, self._call.caller, waits.name, rest=rest)
-        self._note_given(rest)
-        self._act_or_put_off(waits, approve)
+        if self._act(approve):
+            self._note_given(rest)
+        else:
+            self._put_off(waits)
         return True
 
     def _note_given(self, given: Iterable[ApprovalRequest]) -> None:
         """Another host may ask for that before the approval has come to it."""
-        until = monotonic() + _ON_ITS_WAY
+        until = monotonic() + min(_ON_ITS_WAY, self._approvals_last)
         self._just_given |= {each.subject.digest: until for each in given}
 
     def _ask_about_plan(self, waits: InterventionView) -> None:

@@ -61,7 +61,7 @@ def down(
     stopped = StoppedStack(str(folder), holder, tasks, commands)
     if not end_holder(folder, holder, timeout):
         reason = f"process {holder} has not ended within {timeout:g} s"
-        again = NextStep.of("down")
+        again = NextStep.of("down", data_dir=data_dir)
         return Result(
             "down",
             stopped,

@@ -6,6 +6,9 @@ from functools import partial
 from rich.console import Console
 from rich.text import Text
 
+from orchestrator.acts.done import Note
+from orchestrator.acts.plan_verdicts import stop_notes
+from orchestrator.acts.tasks import Submitted
 from orchestrator.acts.watch import watch
 from orchestrator.cli.asking_in_place import Asking
 from orchestrator.cli.intervention_text import show_waiting
@@ -24,6 +27,8 @@ from orchestrator.words.failures import why_it_stops
 from orchestrator.words.kinds import Tone
 from orchestrator.words.messages import Message, messages_of
 from orchestrator.words.spending import sums
+from shared.domain.approval import SubtaskPart
+from shared.domain.config import ASK
 from shared.domain.exits import ExitCode
 from shared.domain.ids import Ref
 from shared.domain.next_step import NextStep
@@ -64,9 +69,12 @@ def _follow(call: Invocation, ref: Ref, *, ahead: bool) -> TaskView:
     return watch(call.caller, ref, lambda _: None)
 
 
-def asks_in_place(call: Invocation) -> bool:
-    """Whether what waits is asked while a task is followed, and what may ask is shown before."""
-    return call.human and can_draw(call.console) and can_ask()
+def offered_notes(call: Invocation, submitted: Submitted) -> tuple[Note, ...]:
+    """The notes on what a person at this terminal is shown, and may approve, before it asks."""
+    shown = call.human and can_draw(call.console) and can_ask()
+    if not shown or submitted.dry_run or submitted.autonomy != ASK:
+        return ()
+    return stop_notes(tuple(s for s in submitted.stops if s.part is SubtaskPart.COMMAND))
 
 
 def _interrupted(ref: Ref) -> Result:

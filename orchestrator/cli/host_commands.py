@@ -119,7 +119,7 @@ def add_(
 
 
 def _refuse_ssh_options(said: "SshOptions", ssh_config: Path | None) -> None:
-    given = [each.name for each in fields(said) if getattr(said, each.name) is not None]
+    given = [each.name for each in fields(said) if getattr(said, each.name) not in {None, False}]
     given += [] if ssh_config is None else ["ssh_config"]
     refused = [f"--{name.removesuffix('_path').replace('_', '-')}" for name in given]
     refused = [option for option in refused if option != "--workdir"]

@@ -103,10 +103,9 @@ def submit(
     ] = False,
 ) -> Result:
     """Submit a task. Everything is checked before anything is written."""
-    from orchestrator.acts.plan_verdicts import stop_notes
     from orchestrator.acts.tasks import TaskRequest
     from orchestrator.acts.tasks import submit as submit_task
-    from orchestrator.cli.follow import asks_in_place, follow
+    from orchestrator.cli.follow import follow, offered_notes
 
     request = TaskRequest(
         prompt,
@@ -120,12 +119,8 @@ def submit(
     submitted = done.value
     ref = submitted.ref
     if wait and call.human:
-        ahead = request.plan is not None
-        offered = (
-            stop_notes(submitted.stops) if ahead and asks_in_place(call) and not dry_run else ()
-        )
-        tell_notes(call.complaints, done, but=offered)
-        return follow(call, ref, ahead=ahead)
+        tell_notes(call.complaints, done, but=offered_notes(call, submitted))
+        return follow(call, ref, ahead=request.plan is not None)
     if wait:
         return with_notes(follow(call, ref), done)
     answer = Result(

@@ -48,6 +48,9 @@ _PASS = text("""
               AND deliveries.revision = :revision AND deliveries.pass_no = :pass_no) AS base
 """)
 
+_LIVE = 8_000
+"""Characters that are shown of what a running attempt has written to a stream."""
+
 Running = Literal["running"]
 """The outcome of an attempt that has none yet."""
 
@@ -273,10 +276,7 @@ def attempt_view(
     line = attempt_line(row, ref.task, row.target, spent_by(connection, [row]))
     if live and line.running:
         pieces = live_output(connection, row.key, 0)
-        stdout, stderr = (
-            "".join(each.text for each in pieces if each.stream == name)
-            for name in ("stdout", "stderr")
-        )
+        stdout, stderr = (_joined(pieces, name, full=full) for name in ("stdout", "stderr"))
     planned = _planned(connection, row)
     result = None if row.body is None else from_json(AgentResult, row.body)
     of_pass = connection.execute(_PASS, _pass_of(row)).one()
@@ -300,6 +300,12 @@ def attempt_view(
         title="" if planned is None else planned.title,
         timeout=None if planned is None else planned.timeout,
     )
+
+
+def _joined(pieces: Sequence[OutputPiece], stream: str, *, full: bool) -> str:
+    """What was written to a stream so far; unless `full`, the end of it."""
+    whole = "".join(each.text for each in pieces if each.stream == stream)
+    return whole if full else whole[-_LIVE:]
 
 
 def _pass_of(row: Any) -> dict[str, int]:

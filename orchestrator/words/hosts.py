@@ -7,6 +7,7 @@ from orchestrator.words.approvals import describe_account
 from shared.domain.host import ConnectionKind, SudoFound
 
 _SUDO = {
+    SudoFound.ROOT: "the account is root and needs none",
     SudoFound.YES: "this account may use it without a password",
     SudoFound.NO: "it asks this account for a password, or refuses it",
     SudoFound.ABSENT: "there is none",

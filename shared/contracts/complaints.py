@@ -36,7 +36,9 @@ class Document(BaseModel):
             found += [
                 _again(details)
                 for details in error.errors()
-                if details["type"] != "missing" or details["loc"][0] not in meant
+                if details["type"] != "missing"
+                or len(details["loc"]) > 1
+                or details["loc"][0] not in meant
             ]
         raise ValidationError.from_exception_data(cls.__name__, found)
 

@@ -23,6 +23,11 @@ class SudoFound(StrEnum):
     ABSENT = "absent"
 
 
+def fingerprint_of(blob: bytes) -> str:
+    """The fingerprint of a public key as `ssh-keygen -l` prints it: `SHA256:…`."""
+    return f"SHA256:{b64encode(sha256(blob).digest()).decode().rstrip('=')}"
+
+
 @dataclass(frozen=True, slots=True)
 class Host:
     """An enrolled host.
@@ -61,8 +66,7 @@ class Host:
         if self.host_key is None:
             return ""
         _, _, blob = self.host_key.partition(" ")
-        digest = sha256(b64decode(blob)).digest()
-        return f"SHA256:{b64encode(digest).decode().rstrip('=')}"
+        return fingerprint_of(b64decode(blob))
 
     @property
     def in_any_folder(self) -> "Host":

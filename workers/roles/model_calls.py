@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from decimal import Decimal
@@ -146,28 +146,31 @@ class ModelCalls:
 
     def _with_place(self, error: Misconfigured, task: str) -> Misconfigured:
         """The error, with where its next command helps: not where a person reads it."""
-        command = error.next_step
+        command, folder = error.next_step, None
         if command not in SET_WHERE_PLANNERS_RUN or not isinstance(command, ShellCommand):
             return error
-        folder = self._find_up()
+        with suppress(Misconfigured):  # a file that is not trusted: this error counts more
+            folder = self._find_up()
         if folder is not None:
-            again = restart_with(command, folder)
+            again = restart_with(command, folder, task)
             return Misconfigured(error.reason, stage=error.stage, next_step=again)
         return Misconfigured(
             f"{error.reason}; put it right where the planners run, start them again, then resume "
-            f"the task: replan task resume {task}",
+            "the task",
             stage=error.stage,
             next_step=command,
         )
 
 
-def restart_with(command: ShellCommand, data_dir: Path) -> ShellCommand:
-    """The line that runs `replan up` anew with what the command sets."""
+def restart_with(command: ShellCommand, data_dir: Path, task: str) -> ShellCommand:
+    """The line that runs `replan up` anew with what the command sets, and resumes the task."""
     usual = data_dir.absolute() == usual_data_dir(os.environ).absolute()
     folder = None if usual else data_dir
     down = NextStep.of("down", data_dir=folder)
     up = NextStep.of("up", data_dir=folder, detach=True)
-    return ShellCommand("; ".join((command_line(down), command.text, command_line(up))))
+    resume = NextStep.of("task resume", task)
+    words = (command_line(down), command.text, command_line(up), command_line(resume))
+    return ShellCommand("; ".join(words))
 
 
 def _new_row(

@@ -53,7 +53,7 @@ class RuleSet:
 def _verdict(rule: Rule, run: Run, found: Match, why: str) -> Verdict:
     shown = " ".join(map(str, run.argv or run.writes))[:200]
     if found is Match.YES:
-        told = f"it {why} ({shown})" if why else shown
+        told = f"{shown} ({why})" if why else shown
         reason = f"`{rule.entry}` is forbidden: {told}"
         return Verdict(VerdictKind.DENY, rule.entry, reason, run.part)
     reason = f"`{rule.entry}` is forbidden, and this may turn out to be it: {shown}"

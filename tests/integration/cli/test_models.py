@@ -114,8 +114,7 @@ def test_a_revision_that_could_not_be_asked_for_is_asked_for_and_no_command_runs
     answer = cli.json("task", "watch", ref, code=3)
     assert [each["kind"] for each in answer["details"]["interventions"]] == ["operator"]
     assert answer["next_step_cmd"] == "export ANTHROPIC_API_KEY=KEY"
-    assert "where the planners run, start them again" in answer["reason"]
-    assert f"replan task resume {ref}" in answer["reason"]
+    assert "where the planners run, start them again, then resume" in answer["reason"]
     found = cli.json("doctor", code=1)["details"]["findings"]
     (waiting,) = [each for each in found if each["check"] == "waiting"]
     assert waiting["ok"] is False
@@ -144,7 +143,8 @@ def test_a_key_that_is_missing_is_given_to_the_replan_up_that_runs_here(
     answer = cli.json(*SUBMIT, "--wait", code=3)
     option = f" --data-dir '{data}'" if folder else ""
     assert answer["next_step_cmd"] == (
-        f"replan down{option}; export ANTHROPIC_API_KEY=KEY; replan up{option} --detach"
+        f"replan down{option}; export ANTHROPIC_API_KEY=KEY; replan up{option} --detach; "
+        "replan task resume T1"
     )
     assert "where the planners run" not in answer["reason"]
 

@@ -74,6 +74,24 @@ def test_of_many_keys_the_first_that_is_there_is_taken(
     assert host["key_path"] == str(sshd.key_path)
 
 
+def test_the_name_of_a_key_file_may_have_tokens_and_variables(
+    cli: Cli, sshd: SshServer, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a password, no key is taken."""
+    key = sshd.key_path
+    monkeypatch.setenv("KEYS", str(key.parent))
+    told = f"${{KEYS}}/{key.name.replace('client', '%n')}"
+    config.write_text(entry("client", sshd).replace(str(key), told))
+    cli.json("host", "add", "client", "--ssh-config", config)
+    (host,) = cli.json("host", "list")["details"]["hosts"]
+    assert host["key_path"] == str(key)
+    word = ("--password", "${secret:DOOR}", "--no-check")
+    cli.json("host", "add", "client", "--replace-host-key", "--ssh-config", config, *word)
+    config.write_text(entry("other", sshd).replace(str(key), "none"))
+    refused = cli.refused("host", "add", "other", "--ssh-config", config)
+    assert "--key is needed" in refused["reason"]
+
+
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
@@ -102,6 +120,10 @@ def test_without_the_program_ssh_the_options_are_named(
     monkeypatch.setenv("PATH", str(config.parent))
     refused = cli.refused("host", "add", "web1", "--ssh-config", config)
     assert "there is no program ssh on this machine" in refused["reason"]
+
+
+def test_this_machine_may_be_said_to_use_no_sudo(cli: Cli) -> None:
+    assert cli.json("host", "add", "here", "--local", "--no-sudo")["details"]["name"] == "here"
 
 
 @pytest.mark.parametrize("option", ["--address", "--user", "--key", "--jump", "--ssh-config"])

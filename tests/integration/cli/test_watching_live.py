@@ -192,6 +192,7 @@ def test_what_a_plan_will_ask_is_approved_before_it_asks(working: Cli, tmp_path:
             seen.type(keys)
         code, _ = seen.end()
     assert "T1 may ask you about 2 commands of its plan" in seen.written
+    assert "note:" not in seen.written, "what is offered is not told twice"
     assert CHOICE not in seen.written
     assert code == 0
     assert lines_of(ledger) == ["free", "one", "two"]

@@ -97,6 +97,8 @@ def test_what_runs_in_another_folder_is_not_stopped_unasked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Other commands find it while it is the only one."""
+    for variable in ("REPLAN_DATA_DIR", "REPLAN_DATABASE_URL", "XDG_DATA_HOME"):
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("REPLAN_CONFIG", "")
     other = tmp_path / "other"

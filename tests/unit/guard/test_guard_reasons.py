@@ -59,3 +59,12 @@ def test_the_rule_that_got_furthest_tells_the_cause() -> None:
         assert cause("x", misfits) == f"x: {reason}"
         misfits.pop()
     assert cause("x", misfits) == "no rule lists `x image prune`"
+
+
+def test_what_is_forbidden_is_told_with_what_it_does(guard: Guard) -> None:
+    """As the list of it says, which only some entries of a site do."""
+    found = guard.judge("/sbin/reboot -f")
+    assert found.denied
+    assert found.reason.startswith("`reboot` is forbidden: /sbin/reboot -f (takes the host down, ")
+    own = Guard(load_site(None).for_host(None, ("webctl",))).judge("webctl stop")
+    assert own.reason == "`webctl` is forbidden: webctl stop"

@@ -2,11 +2,10 @@
 
 import base64
 import binascii
-import hashlib
 from dataclasses import dataclass
 
 from shared.domain.errors import Misconfigured
-from shared.domain.host import Host
+from shared.domain.host import Host, fingerprint_of
 from workers.shells.remote.errors import misconfigured, place, replace_key_command
 
 _LENGTH_BYTES = 4
@@ -28,8 +27,7 @@ class HostKey:
     @property
     def fingerprint(self) -> str:
         """The fingerprint as `ssh-keygen -l` prints it: `SHA256:…`."""
-        digest = hashlib.sha256(self.blob).digest()
-        return f"SHA256:{base64.b64encode(digest).decode().rstrip('=')}"
+        return fingerprint_of(self.blob)
 
     @property
     def line(self) -> str:
