@@ -31,7 +31,7 @@ class Document(BaseModel):
         found = [*strange.values()]
         meant = {_near(key, cls.model_fields) for key in strange}
         try:
-            handler({key: value for key, value in data.items() if key not in strange})
+            handler({key: data[key] for key in data if key not in strange})
         except ValidationError as error:
             found += [
                 _again(details)
@@ -60,9 +60,9 @@ def _strange(data: Mapping[Any, Any], known: Iterable[str]) -> dict[Any, InitErr
         key: InitErrorDetails(
             type=PydanticCustomError("unknown_key", "{told}", {"told": unknown(key, allowed)}),
             loc=(str(key),),
-            input=value,
+            input=data[key],
         )
-        for key, value in data.items()
+        for key in data
         if key not in allowed
     }
 
