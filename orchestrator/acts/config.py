@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from orchestrator.acts.caller import Caller
 from orchestrator.acts.verbs import act
 from shared.domain.errors import Rejected
+from shared.domain.nearest import nearest
 from shared.domain.next_step import NextStep
 from shared.logs import mask_passwords
 from shared.settings import KEYS, KeyScope
@@ -69,8 +69,8 @@ def show(
     """
     settings = caller.settings.with_agent(overrides)
     if key is not None and key not in KEYS:
-        near = get_close_matches(key, list(KEYS), n=1)
-        meant = f"; did you mean {near[0]}?" if near else ""
+        near = nearest(key, KEYS)
+        meant = f"; did you mean {near}?" if near else ""
         raise Rejected(
             f"{key!r} is not a setting{meant}", stage="input", next_step=NextStep.of("config show")
         )

@@ -83,15 +83,14 @@ def learn_rules(caller: Caller, since: str, file: Path | None = None) -> Learned
     )
     found = learn(approved, denied, recorded, guard_for)
     rules = tuple(_proposed(each, site) for each in found)
-    if not found:
-        file = None
-    if file is not None:
-        _write(file, found, site)
+    written = file if found else None
+    if written is not None:
+        _write(written, found, site)
     return LearnedRules(
         rules,
         approved=sum(each.approved for each in answered),
         denied=sum(not each.approved for each in answered),
-        file=file,
+        file=written,
     )
 
 

@@ -92,10 +92,9 @@ def approve(
 
     The approval covers no other bytes, host, account or policy. With a `rule`, what would have
     allowed it is from now on a rule of that scope. The `rest` of its plan (`rest_of_plan`) is
-    approved with it, each where it stands, for every pass, and what asks for nothing but
-    that is answered. Raises Rejected when the intervention
-    asks something else, when the guard now forbids a text, when it has already been answered, and
-    when there is no such rule.
+    approved with it, each where it stands, for every pass, and what asks for nothing but that is
+    answered. Raises Rejected when the intervention asks something else, when the guard now forbids
+    a text, when it has already been answered, and when there is no such rule.
     """
     with caller.database.begin() as connection:
         view = intervention(connection, name)

@@ -1,7 +1,7 @@
 """Asking the person at the terminal about what waits, so that a run goes on without another one."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import monotonic
 from typing import Any, Final, TypeVar
@@ -143,11 +143,7 @@ class Asking:
         agreed = [each for each in rest if each.subject.digest in self._approved_ahead]
         # What fails and asks once more is no longer what was agreed to.
         self._approved_ahead -= asked | {each.subject.digest for each in agreed}
-        approve = partial(interventions.approve, self._call.caller, waits.name, rest=agreed)
-        if not self._act(approve):
-            return False
-        self._note_given(agreed)
-        return True
+        return self._approve_with(waits, agreed)
 
     def _approved_with_rest(self, waits: InterventionView) -> bool:
         """Show what else of the plan will ask; whether it was approved with what asks now."""
@@ -157,17 +153,17 @@ class Asking:
         show_rest(self._console, rest)
         if not self._agrees("approve this and all of that (y/n): "):
             return False
-        approve = partial(interventions.approve, self._call.caller, waits.name, rest=rest)
-        if self._act(approve):
-            self._note_given(rest)
-        else:
+        if not self._approve_with(waits, rest):
             self._put_off(waits)
         return True
 
-    def _note_given(self, given: Iterable[ApprovalRequest]) -> None:
-        """Another host may ask for that before the approval has come to it."""
+    def _approve_with(self, waits: InterventionView, rest: Sequence[ApprovalRequest]) -> bool:
+        """Whether it was approved with that of its plan, for which another host may yet ask."""
+        if not self._act(partial(interventions.approve, self._call.caller, waits.name, rest=rest)):
+            return False
         until = monotonic() + min(_ON_ITS_WAY, self._approvals_last)
-        self._just_given |= {each.subject.digest: until for each in given}
+        self._just_given |= {each.subject.digest: until for each in rest}
+        return True
 
     def _ask_about_plan(self, waits: InterventionView) -> None:
         caller, ref = self._call.caller, waits.ref

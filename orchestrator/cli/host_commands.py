@@ -279,8 +279,9 @@ def _key_of(host: Host, fingerprint: str) -> str:
 
 
 def _where(host: Host) -> str:
+    from orchestrator.words.hosts import describe_way
+
     if host.connection is not ConnectionKind.SSH:
         return ""
-    through = f" through {host.jump}" if host.jump else ""
     sudo = ", as root by sudo" if host.sudo else ""
-    return plain(f"{host.user or ''}@{host.address}:{host.port}{through}{sudo}")
+    return plain(f"{describe_way(host)}{sudo}")

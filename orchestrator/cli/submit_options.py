@@ -1,10 +1,10 @@
 """What the options of `task submit` set for the task."""
 
-from difflib import get_close_matches
 from typing import Final
 
 from shared.domain.config import BACKENDS
 from shared.domain.errors import Rejected
+from shared.domain.nearest import nearest
 from shared.domain.next_step import NextStep
 
 PLANNERS: Final = (*BACKENDS, "auto")
@@ -35,8 +35,8 @@ def _require_planner(name: str) -> None:
     """Raise Rejected unless there is such a planner."""
     if name in PLANNERS:
         return
-    near = get_close_matches(name, PLANNERS, n=1)
-    meant = f"; did you mean {near[0]}?" if near else ""
+    near = nearest(name, PLANNERS)
+    meant = f"; did you mean {near}?" if near else ""
     raise Rejected(
         f"--planner: {name!r} is not a planner{meant}; there are: {', '.join(PLANNERS)}",
         stage="input",

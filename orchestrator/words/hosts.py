@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from orchestrator.views.host_details import HostDetails
 from orchestrator.words.approvals import describe_account
-from shared.domain.host import ConnectionKind, SudoFound
+from shared.domain.host import ConnectionKind, Host, SudoFound
 
 _SUDO = {
     SudoFound.ROOT: "the account is root and needs none",
@@ -14,6 +14,12 @@ _SUDO = {
 }
 
 
+def describe_way(host: Host) -> str:
+    """How a host is reached by SSH."""
+    through = f" through {host.jump}" if host.jump else ""
+    return f"{host.user or ''}@{host.address}:{host.port}{through}"
+
+
 def describe(found: HostDetails) -> Iterator[tuple[str, str]]:
     """What is known of a host, as pairs of a name and a text."""
     host = found.host
@@ -21,8 +27,7 @@ def describe(found: HostDetails) -> Iterator[tuple[str, str]]:
     if host.distrusted:
         yield "disabled", host.distrusted
     if host.connection is ConnectionKind.SSH:
-        through = f" through {host.jump}" if host.jump else ""
-        yield "where", f"{host.user or ''}@{host.address}:{host.port}{through}"
+        yield "where", describe_way(host)
         yield "host key", found.fingerprint
         if host.key_path:
             yield "log-in with", host.key_path

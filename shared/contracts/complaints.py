@@ -1,7 +1,6 @@
 """Turns pydantic's findings into errors that a person (or a model) can act on."""
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any, Self
 
 from pydantic import (
@@ -15,6 +14,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from shared.contracts.origin import Origin
 from shared.contracts.yamltext import Path, YamlText, spell_path
+from shared.domain.nearest import nearest
 
 
 class Document(BaseModel):
@@ -29,7 +29,7 @@ class Document(BaseModel):
         if not strange:
             return handler(data)
         found = [*strange.values()]
-        meant = {_near(key, cls.model_fields) for key in strange}
+        meant = {nearest(str(key), cls.model_fields) for key in strange}
         try:
             handler({key: data[key] for key in data if key not in strange})
         except ValidationError as error:
@@ -77,13 +77,9 @@ def _again(details: ErrorDetails) -> InitErrorDetails:
 def unknown(key: object, known: Iterable[str]) -> str:
     """Says that a key or name is unknown, which one was probably meant, and what is allowed."""
     allowed = sorted(known)
-    near = _near(key, allowed)
+    near = nearest(str(key), allowed)
     meant = f"did you mean {near!r}? " if near else ""
     return f"unknown; {meant}allowed: {', '.join(allowed)}"
-
-
-def _near(key: object, known: Iterable[str]) -> str | None:
-    return next(iter(get_close_matches(str(key), sorted(known), n=1)), None)
 
 
 def faults(error: ValidationError) -> list[tuple[Path, str]]:

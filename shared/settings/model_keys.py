@@ -1,7 +1,18 @@
 """Which key a provider of models needs and has not got."""
 
+from typing import Final
+
 from shared.domain.config import ModelProvider
 from shared.settings.server import ServerSettings
+
+MODEL_KEYS: Final = {
+    ModelProvider.ANTHROPIC: "anthropic_api_key",
+    ModelProvider.OPENAI: "openai_api_key",
+    ModelProvider.BEDROCK: "aws_bearer_token_bedrock",
+    ModelProvider.BEDROCK_MANTLE: "aws_bearer_token_bedrock",
+    ModelProvider.FOUNDRY: "anthropic_foundry_api_key",
+}
+"""The setting that holds the key of each provider that has one."""
 
 
 def missing_model_key(provider: str, *, key: bool, base_url: bool) -> str:
@@ -24,11 +35,8 @@ def missing_model_key(provider: str, *, key: bool, base_url: bool) -> str:
 
 def missing_key_of(server: ServerSettings) -> str:
     """The same for the provider that is set."""
-    keys = {
-        ModelProvider.ANTHROPIC: server.anthropic_api_key or server.anthropic_auth_token,
-        ModelProvider.OPENAI: server.openai_api_key,
-        ModelProvider.FOUNDRY: server.anthropic_foundry_api_key,
-    }
     provider = ModelProvider(server.model_provider)
-    key, address = bool(keys.get(provider)), bool(server.openai_base_url)
-    return missing_model_key(provider, key=key, base_url=address)
+    name = MODEL_KEYS.get(provider)
+    key = name is not None and bool(getattr(server, name))
+    token = provider is ModelProvider.ANTHROPIC and bool(server.anthropic_auth_token)
+    return missing_model_key(provider, key=key or token, base_url=bool(server.openai_base_url))

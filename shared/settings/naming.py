@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from shared.domain.nearest import nearest
 from shared.domain.secret import VARIABLE
 from shared.settings.keys import KEYS, Key, KeyScope
 
@@ -50,8 +51,8 @@ def lookalike(variable: str, known: Iterable[str]) -> str | None:
 
 def _unknown(name: str, place: str) -> str:
     known = sorted(key.name for key in KEYS.values() if key.scope.value == place)
-    near = get_close_matches(name, list(KEYS), n=1)
-    meant = f"did you mean {near[0]}? " if near else ""
+    near = nearest(name, KEYS)
+    meant = f"did you mean {near}? " if near else ""
     return f"is unknown; {meant}known: {', '.join(known)}"
 
 

@@ -2,11 +2,11 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from shared.domain.errors import Misconfigured
+from shared.domain.nearest import nearest
 from shared.domain.next_step import edit_file
 from shared.settings.keys import KEYS, KeyScope
 
@@ -43,8 +43,8 @@ def read_file(path: Path) -> Iterator[tuple[str, str, Any]]:
 def _unknown(section: str) -> str:
     if section in KEYS:
         return f"{section} belongs under [{KEYS[section].scope.value}]"
-    near = get_close_matches(section, SECTIONS, n=1)
-    meant = f"did you mean [{near[0]}]? " if near else ""
+    near = nearest(section, SECTIONS)
+    meant = f"did you mean [{near}]? " if near else ""
     return f"[{section}] is unknown; {meant}known: [server], [agent]"
 
 

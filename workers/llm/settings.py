@@ -7,7 +7,7 @@ from shared.domain.author import PlanningRole
 from shared.domain.config import ModelProvider
 from shared.domain.errors import Misconfigured
 from shared.domain.next_step import NextStep
-from shared.settings.model_keys import missing_model_key
+from shared.settings.model_keys import MODEL_KEYS, missing_model_key
 from shared.settings.server import EFFORTS, ServerSettings
 from workers.llm.prompts import TASKMASTER
 from workers.llm.providers import PROVIDERS, SET_MODEL, ProviderInfo
@@ -21,13 +21,6 @@ _ADDRESS = {
     ModelProvider.BEDROCK_MANTLE: "bedrock_base_url",
     ModelProvider.VERTEX: "vertex_base_url",
     ModelProvider.FOUNDRY: "foundry_base_url",
-}
-_KEY = {
-    ModelProvider.ANTHROPIC: "anthropic_api_key",
-    ModelProvider.OPENAI: "openai_api_key",
-    ModelProvider.BEDROCK: "aws_bearer_token_bedrock",
-    ModelProvider.BEDROCK_MANTLE: "aws_bearer_token_bedrock",
-    ModelProvider.FOUNDRY: "anthropic_foundry_api_key",
 }
 _REGION = {
     ModelProvider.BEDROCK: "bedrock_region",
@@ -81,7 +74,7 @@ class LlmSettings:
         anthropic = chosen is ModelProvider.ANTHROPIC
         return cls(
             provider=chosen,
-            api_key=_own(server, _KEY, chosen),
+            api_key=_own(server, MODEL_KEYS, chosen),
             auth_token=server.anthropic_auth_token if anthropic else None,
             other_secrets=_aws_secrets(server) if chosen in _ON_AWS else (),
             base_url=_own(server, _ADDRESS, chosen),
